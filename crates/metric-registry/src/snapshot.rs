@@ -1,0 +1,270 @@
+//! An owned copy of all series with its own string table, and the views that read it.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::OVERFLOW_LABEL;
+use crate::family::Kind;
+use crate::strings::{EMPTY, OVERFLOW_MARK, StringTable};
+
+/// All series of one registry, or of several merged ones.
+///
+/// Two snapshots are equal when they say the same, in whatever order. [`Snapshot::default`] is the snapshot of
+/// nothing: merged with another it gives the other.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// When counting began, in nanoseconds since 1970.
+    pub start_unix_nanos: u64,
+    pub(crate) strings: StringTable,
+    pub(crate) families: Vec<FamilyData>,
+}
+
+/// One family with all its series back to back; text stands as ids of the snapshot's string table.
+#[derive(Clone, Serialize)]
+pub(crate) struct FamilyData {
+    pub(crate) name: u32,
+    pub(crate) unit: u32,
+    pub(crate) kind: Kind,
+    pub(crate) scale: u64,
+    pub(crate) label_names: Vec<u32>,
+    pub(crate) bounds: Vec<u64>,
+    /// As many ids a series as there are label names.
+    pub(crate) label_values: Vec<u32>,
+    /// As many words a series as [`words_of`] says.
+    pub(crate) values: Vec<u64>,
+}
+
+/// One family of a [`Snapshot`].
+#[derive(Clone, Copy)]
+pub struct Family<'a> {
+    snapshot: &'a Snapshot,
+    data: &'a FamilyData,
+}
+
+/// One series of a [`Snapshot`].
+#[derive(Clone, Copy)]
+pub struct Series<'a> {
+    strings: &'a StringTable,
+    data: &'a FamilyData,
+    labels: &'a [u32],
+    words: &'a [u64],
+}
+
+/// What one series holds, in integers of its family's scale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeriesValue<'a> {
+    /// The sum so far.
+    Counter(u64),
+    /// The level now.
+    Gauge(i64),
+    /// How many values fell into each bucket, and their sum.
+    Histogram {
+        /// Counts per bucket, not cumulative; one more than there are bounds, `+Inf` last.
+        counts: Cow<'a, [u64]>,
+        /// Sum of the values.
+        sum: u64,
+    },
+}
+
+impl Snapshot {
+    /// The families that have series, in no particular order.
+    ///
+    /// A name occurs more than once where its label names, unit or scale changed while counting went on.
+    pub fn families(&self) -> impl Iterator<Item = Family<'_>> {
+        self.families.iter().map(|data| Family {
+            snapshot: self,
+            data,
+        })
+    }
+
+    /// How many series there are, a histogram counting as one.
+    #[must_use]
+    pub fn series_count(&self) -> usize {
+        self.families
+            .iter()
+            .map(FamilyData::series_count)
+            .fold(0, usize::saturating_add)
+    }
+
+    /// Drops all gauges, as is right for a worker that is gone: its levels ended with it, its counts did not.
+    pub fn drop_gauges(&mut self) {
+        self.families.retain(|family| family.kind != Kind::Gauge);
+    }
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Snapshot {
+            start_unix_nanos: u64::MAX,
+            strings: StringTable::default(),
+            families: Vec::new(),
+        }
+    }
+}
+
+impl FamilyData {
+    pub(crate) fn words(&self) -> usize {
+        words_of(self.kind, &self.bounds)
+    }
+
+    pub(crate) fn series_count(&self) -> usize {
+        self.values.len().checked_div(self.words()).unwrap_or(0)
+    }
+
+    /// Label value ids and value of each series.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[u32], &[u64])> {
+        let width = self.label_names.len();
+        self.values
+            .chunks_exact(self.words().max(1))
+            .enumerate()
+            .map(move |(place, words)| {
+                let start = place.saturating_mul(width);
+                let labels = self.label_values.get(start..start.saturating_add(width));
+                (labels.unwrap_or_default(), words)
+            })
+    }
+}
+
+impl<'a> Family<'a> {
+    /// OpenTelemetry name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.snapshot.strings.get(self.data.name)
+    }
+
+    /// Counter, gauge or histogram.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.data.kind
+    }
+
+    /// Unit, as `s` or `{token}`.
+    #[must_use]
+    pub fn unit(&self) -> &'a str {
+        self.snapshot.strings.get(self.data.unit)
+    }
+
+    /// Integer units in 1.0 of the unit; at least one.
+    #[must_use]
+    pub fn scale(&self) -> u64 {
+        self.data.scale
+    }
+
+    /// Upper bounds of the buckets, ascending, scaled, without `+Inf`; empty unless it is a histogram.
+    #[must_use]
+    pub fn bounds(&self) -> &'a [u64] {
+        &self.data.bounds
+    }
+
+    /// Label names in the order of definition.
+    pub fn label_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let strings = &self.snapshot.strings;
+        self.data.label_names.iter().map(|name| strings.get(*name))
+    }
+
+    /// The series, in no particular order.
+    pub fn series(&self) -> impl Iterator<Item = Series<'a>> + use<'a> {
+        let Family { snapshot, data } = *self;
+        data.rows().map(move |(labels, words)| Series {
+            strings: &snapshot.strings,
+            data,
+            labels,
+            words,
+        })
+    }
+}
+
+impl<'a> Series<'a> {
+    /// Names and values of the labels that are present, in the order of definition.
+    ///
+    /// An overflow series has the one label [`OVERFLOW_LABEL`], with the value `true`.
+    pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        present_labels(self.strings, &self.data.label_names, self.labels)
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn value(&self) -> SeriesValue<'a> {
+        value_of(self.data.kind, self.words)
+    }
+
+    /// Whether it stands for the label sets past a limit.
+    #[must_use]
+    pub fn is_overflow(&self) -> bool {
+        self.labels.first() == Some(&OVERFLOW_MARK)
+    }
+
+    pub(crate) fn label_ids(&self) -> &'a [u32] {
+        self.labels
+    }
+
+    pub(crate) fn words(&self) -> &'a [u64] {
+        self.words
+    }
+
+    pub(crate) fn label_ids_and_values(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a> {
+        let strings = self.strings;
+        self.labels.iter().map(|id| (*id, strings.get(*id)))
+    }
+}
+
+impl SeriesValue<'_> {
+    /// How many values a histogram holds; a counter's sum; zero for a gauge.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        match self {
+            SeriesValue::Counter(sum) => *sum,
+            SeriesValue::Gauge(_) => 0,
+            SeriesValue::Histogram { counts, .. } => {
+                counts.iter().copied().fold(0, u64::saturating_add)
+            }
+        }
+    }
+
+    /// Whether nothing was counted, or the level is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        match self {
+            SeriesValue::Counter(sum) => *sum == 0,
+            SeriesValue::Gauge(level) => *level == 0,
+            SeriesValue::Histogram { counts, sum } => {
+                *sum == 0 && counts.iter().all(|count| *count == 0)
+            }
+        }
+    }
+}
+
+/// Words that the value of one series takes: a histogram has a count for each bucket, and the sum.
+pub(crate) fn words_of(kind: Kind, bounds: &[u64]) -> usize {
+    match kind {
+        Kind::Counter | Kind::Gauge => 1,
+        Kind::Histogram => bounds.len().saturating_add(2),
+    }
+}
+
+pub(crate) fn value_of(kind: Kind, words: &[u64]) -> SeriesValue<'_> {
+    let (last, counts) = words.split_last().unwrap_or((&0, &[]));
+    match kind {
+        Kind::Counter => SeriesValue::Counter(*last),
+        Kind::Gauge => SeriesValue::Gauge(last.cast_signed()),
+        Kind::Histogram => SeriesValue::Histogram {
+            counts: Cow::Borrowed(counts),
+            sum: *last,
+        },
+    }
+}
+
+/// The labels that are present, or the mark of an overflow series.
+pub(crate) fn present_labels<'a>(
+    strings: &'a StringTable,
+    names: &'a [u32],
+    values: &'a [u32],
+) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    let overflow = values.first() == Some(&OVERFLOW_MARK);
+    let mark = overflow.then_some((OVERFLOW_LABEL, "true"));
+    let present = names.iter().zip(values).filter_map(move |(name, value)| {
+        (!overflow && *value != EMPTY).then(|| (strings.get(*name), strings.get(*value)))
+    });
+    mark.into_iter().chain(present)
+}

@@ -1,0 +1,244 @@
+//! The readers' side: adding it all up, and folding the slots of workers that are gone.
+
+use metric_registry::{Gauges, Snapshot};
+
+use crate::base::Base;
+use crate::heartbeat::Heartbeat;
+use crate::slot::{Slot, State};
+use crate::{
+    BASE_KEY, CREATE_IF_ABSENT, SLOT_LIMIT, SharedData, Written, empty, heartbeat_key, slot_key,
+};
+
+/// How often a read starts again because a slot was folded meanwhile.
+const ATTEMPTS: usize = 4;
+
+/// How many slots are in which condition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Their workers are alive.
+    pub live: u64,
+    /// Their workers have missed beats.
+    pub stale: u64,
+    /// Nobody writes them any more, and they are not folded yet.
+    pub sealed: u64,
+    /// Folded into the base and free to be claimed.
+    pub free: u64,
+    /// Written by another version, or broken.
+    pub unreadable: u64,
+}
+
+/// All workers' counts in one.
+#[derive(Debug)]
+pub struct View {
+    /// The merged snapshot.
+    pub snapshot: Snapshot,
+    /// What it was made of.
+    pub census: Census,
+}
+
+/// Merges the base and all slots.
+///
+/// # Errors
+///
+/// Those of the shared data.
+pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Error> {
+    let mut attempt = 0;
+    loop {
+        let before = data.get(BASE_KEY)?;
+        let base = before.as_ref().map(|(bytes, _)| Base::decode(bytes));
+        let mut census = Census::default();
+        let mut snapshot = empty();
+        if matches!(base, Some(None)) {
+            census.unreadable = 1;
+        }
+        let base = base.flatten().unwrap_or_default();
+        snapshot.merge(base.snapshot(), Gauges::Ignore);
+        each_slot(now_nanos, data, |slot, value, fresh| {
+            let Some(value) = value else {
+                census.unreadable = census.unreadable.saturating_add(1);
+                return;
+            };
+            if !census.count(slot, &value, fresh, &base) {
+                return;
+            }
+            let gauges = match (value.state, fresh) {
+                (State::Live, true) => Gauges::Add,
+                _ => Gauges::Ignore,
+            };
+            match value.read_snapshot() {
+                Some(other) => snapshot.merge(&other, gauges),
+                None => census.unreadable = census.unreadable.saturating_add(1),
+            }
+        })?;
+        // A slot folded between the two reads, and claimed anew since, would be missing from both
+        // sides: the base that was read is then no longer the one that stands.
+        let unchanged = data.get(BASE_KEY)?.map(|(_, cas)| cas) == before.map(|(_, cas)| cas);
+        attempt += 1;
+        if unchanged || attempt >= ATTEMPTS {
+            return Ok(View { snapshot, census });
+        }
+    }
+}
+
+/// Whether this slot's worker is the one to do what only one should do: the lowest slot with a
+/// fresh heartbeat. Two may think so for a moment after one has died; none for at most three beats.
+///
+/// # Errors
+///
+/// Those of the shared data.
+pub fn leads<D: SharedData>(own: u32, now_nanos: u64, data: &mut D) -> Result<bool, D::Error> {
+    for slot in 0..own {
+        let beat = data.get(&heartbeat_key(slot))?;
+        let beat = beat.and_then(|(bytes, _)| Heartbeat::decode(&bytes));
+        if beat.is_some_and(|beat| beat.is_fresh(now_nanos)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Looks over all slots; seals those whose workers are gone and folds what is sealed. Any worker
+/// may do it at any time, several at once too; it is enough if one does.
+///
+/// # Errors
+///
+/// Those of the shared data.
+pub fn maintain<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<Census, D::Error> {
+    let mut base = match data.get(BASE_KEY)? {
+        None => Some((Base::default(), CREATE_IF_ABSENT)),
+        Some((bytes, cas)) => Base::decode(&bytes).map(|base| (base, cas)),
+    };
+    let mut census = Census::default();
+    let mut to_seal = Vec::new();
+    let mut to_fold = Vec::new();
+    let none = Base::default();
+    each_slot_with_beat(now_nanos, data, |slot, value, fresh, dead| {
+        let Some(value) = value else {
+            census.unreadable = census.unreadable.saturating_add(1);
+            return;
+        };
+        let known = base.as_ref().map_or(&none, |(base, _)| base);
+        census.count(slot, &value, fresh, known);
+        match value.state {
+            State::Live if dead => to_seal.push(slot),
+            State::Sealed if !known.holds(slot, value.generation) => to_fold.push(slot),
+            _ => {}
+        }
+    })?;
+    for slot in to_seal {
+        if seal(slot, now_nanos, data)? {
+            to_fold.push(slot);
+        }
+    }
+    if let Some((base, cas)) = &mut base {
+        fold(base, *cas, &to_fold, data)?;
+    }
+    Ok(census)
+}
+
+/// Seals one slot, unless its owner has come back; true where it is sealed now.
+fn seal<D: SharedData>(slot: u32, now_nanos: u64, data: &mut D) -> Result<bool, D::Error> {
+    let Some((bytes, cas)) = data.get(&slot_key(slot))? else {
+        return Ok(false);
+    };
+    let Some(value) = Slot::decode(&bytes) else {
+        return Ok(false);
+    };
+    if value.state == State::Sealed {
+        return Ok(true);
+    }
+    let beat = data.get(&heartbeat_key(slot))?;
+    if !beat_of(&value, beat.as_ref().map(|(bytes, _)| bytes.as_slice())).is_dead(now_nanos) {
+        return Ok(false);
+    }
+    let sealed = Slot {
+        state: State::Sealed,
+        ..value
+    };
+    Ok(data.set(&slot_key(slot), &sealed.encode(), cas)? == Written::Done)
+}
+
+/// Adds sealed slots to the base by one write; if others were faster, a later call does it.
+fn fold<D: SharedData>(
+    base: &mut Base,
+    cas: u32,
+    slots: &[u32],
+    data: &mut D,
+) -> Result<(), D::Error> {
+    let mut changed = false;
+    for &slot in slots {
+        if let Some((bytes, _)) = data.get(&slot_key(slot))?
+            && let Some(value) = Slot::decode(&bytes)
+            && value.state == State::Sealed
+            && !base.holds(slot, value.generation)
+        {
+            changed |= base.fold(slot, &value);
+        }
+    }
+    if changed && let Some(bytes) = base.encode() {
+        data.set(BASE_KEY, &bytes, cas)?;
+    }
+    Ok(())
+}
+
+impl Census {
+    /// Counts a slot; false where the base has it already.
+    fn count(&mut self, slot: u32, value: &Slot<'_>, fresh: bool, base: &Base) -> bool {
+        let folded = value.state == State::Sealed && base.holds(slot, value.generation);
+        let counter = match value.state {
+            State::Sealed if folded => &mut self.free,
+            State::Sealed => &mut self.sealed,
+            State::Live if fresh => &mut self.live,
+            State::Live => &mut self.stale,
+        };
+        *counter = counter.saturating_add(1);
+        !folded
+    }
+}
+
+/// Visits slots in order up to the first absent one: slots are claimed in order and never deleted.
+fn each_slot<D: SharedData>(
+    now_nanos: u64,
+    data: &mut D,
+    mut visit: impl FnMut(u32, Option<Slot<'_>>, bool),
+) -> Result<(), D::Error> {
+    each_slot_with_beat(now_nanos, data, |slot, value, fresh, _| {
+        visit(slot, value, fresh);
+    })
+}
+
+fn each_slot_with_beat<D: SharedData>(
+    now_nanos: u64,
+    data: &mut D,
+    mut visit: impl FnMut(u32, Option<Slot<'_>>, bool, bool),
+) -> Result<(), D::Error> {
+    for slot in 0..SLOT_LIMIT {
+        let Some((bytes, _)) = data.get(&slot_key(slot))? else {
+            break;
+        };
+        let value = Slot::decode(&bytes);
+        let (fresh, dead) = match &value {
+            Some(value) if value.state == State::Live => {
+                let beat = data.get(&heartbeat_key(slot))?;
+                let beat = beat_of(value, beat.as_ref().map(|(bytes, _)| bytes.as_slice()));
+                (beat.is_fresh(now_nanos), beat.is_dead(now_nanos))
+            }
+            _ => (false, false),
+        };
+        visit(slot, value, fresh, dead);
+    }
+    Ok(())
+}
+
+/// The later of the heartbeat key and the time of the slot's own writing, because a worker that
+/// has just claimed a slot has not beaten there yet.
+fn beat_of(value: &Slot<'_>, beat: Option<&[u8]>) -> Heartbeat {
+    let beat = beat.and_then(Heartbeat::decode).unwrap_or(Heartbeat {
+        at_nanos: 0,
+        period_nanos: 1_000_000_000,
+    });
+    Heartbeat {
+        at_nanos: beat.at_nanos.max(value.written_at_nanos),
+        ..beat
+    }
+}
