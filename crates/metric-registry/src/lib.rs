@@ -68,9 +68,11 @@
 
 mod buckets;
 mod family;
+mod family_entry;
 mod label_value;
 mod registry;
 mod reshape;
+mod series_table;
 mod snapshot;
 mod snapshot_codec;
 mod snapshot_merge;
@@ -78,6 +80,7 @@ mod snapshot_read;
 mod strings;
 mod subtract;
 
+pub use buckets::rebin;
 pub use family::{FamilyDef, FamilyId, Kind, Limits, MAX_LABELS, SeriesId};
 pub use registry::Registry;
 pub use snapshot::{Family, Series, SeriesValue, Snapshot};

@@ -1,13 +1,11 @@
 //! The registry of one worker: finds the series of a label set and moves it.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
 use crate::buckets::bucket_of;
 use crate::family::{FamilyDef, FamilyId, Kind, Limits, MAX_LABELS, SeriesId};
+use crate::family_entry::FamilyEntry;
 use crate::label_value;
-use crate::snapshot::{FamilyData, SeriesValue, Snapshot, present_labels, value_of, words_of};
+use crate::series_table::{SeriesTable, Slot};
+use crate::snapshot::{FamilyData, SeriesValue, Snapshot, present_labels, value_of};
 use crate::strings::{EMPTY, OVERFLOW_MARK, StringTable};
 
 /// Bytes of label text that any registry may hold, however few series it may have.
@@ -25,48 +23,16 @@ const TEXT_BYTES_PER_SERIES: usize = 32;
 pub struct Registry {
     pub(crate) families: Vec<FamilyEntry>,
     pub(crate) strings: StringTable,
-    pub(crate) slots: Vec<Slot>,
-    /// Slots that [`Registry::reshape`] left behind.
-    pub(crate) free: Vec<u32>,
-    /// Label value ids of all series, back to back.
-    pub(crate) label_values: Vec<u32>,
-    /// Values of all series, back to back: one word for a counter or gauge; bucket counts and sum for a histogram.
-    pub(crate) values: Vec<u64>,
-    /// Slots by family and label value ids.
-    pub(crate) lookup: HashTable<u32>,
-    pub(crate) hasher: DefaultHashBuilder,
+    pub(crate) table: SeriesTable,
     pub(crate) limits: Limits,
     pub(crate) start_unix_nanos: u64,
     /// Bytes of text that the names of families took, which the limit on label text leaves out.
-    pub(crate) name_bytes: usize,
+    name_bytes: usize,
     /// Series other than overflow series.
     pub(crate) ordinary: usize,
     pub(crate) overflowed: u64,
     pub(crate) changed: bool,
     scratch: String,
-}
-
-/// A family with the ids of its names.
-#[derive(Clone)]
-pub(crate) struct FamilyEntry {
-    pub(crate) def: FamilyDef,
-    pub(crate) name: u32,
-    pub(crate) unit: u32,
-    pub(crate) label_names: Vec<u32>,
-    /// Words that the value of one series takes.
-    pub(crate) words: usize,
-    overflow: Option<SeriesId>,
-}
-
-/// Where one series lies.
-#[derive(Clone, Copy)]
-pub(crate) struct Slot {
-    /// Counts the slot's owners, so that a handle of an earlier one is known.
-    pub(crate) generation: u32,
-    pub(crate) family: u16,
-    pub(crate) live: bool,
-    pub(crate) labels_at: u32,
-    pub(crate) values_at: u32,
 }
 
 impl Registry {
@@ -85,12 +51,7 @@ impl Registry {
             families,
             name_bytes: strings.text_bytes(),
             strings,
-            slots: Vec::new(),
-            free: Vec::new(),
-            label_values: Vec::new(),
-            values: Vec::new(),
-            lookup: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
+            table: SeriesTable::default(),
             limits,
             start_unix_nanos,
             ordinary: 0,
@@ -123,14 +84,14 @@ impl Registry {
                 None => all_known = false,
             }
         }
-        if all_known && let Some(found) = self.find(family, ids) {
+        if all_known && let Some(found) = self.table.find(family, ids) {
             return found;
         }
         if !ids.is_empty() && (self.is_full() || !self.intern_values(ids, values)) {
             return self.overflow(family);
         }
         self.ordinary = self.ordinary.saturating_add(1);
-        self.push_series(family, ids).unwrap_or(SeriesId::NONE)
+        self.add_series(family, ids).unwrap_or(SeriesId::NONE)
     }
 
     /// Adds to a counter.
@@ -196,7 +157,7 @@ impl Registry {
     /// The family that a series belongs to.
     #[must_use]
     pub fn family_of(&self, series: SeriesId) -> Option<FamilyId> {
-        self.slot(series).map(|slot| FamilyId(slot.family))
+        self.table.slot(series).map(|slot| FamilyId(slot.family))
     }
 
     /// The label values of a series in the order of its family's labels, as they are kept; absent ones are empty.
@@ -230,7 +191,7 @@ impl Registry {
     /// How many series there are, overflow series included.
     #[must_use]
     pub fn series_count(&self) -> usize {
-        self.slots.len().saturating_sub(self.free.len())
+        self.table.len()
     }
 
     /// How many look-ups ended in an overflow series.
@@ -259,7 +220,7 @@ impl Registry {
     /// An owned copy of the series of the chosen families.
     pub(crate) fn copy_of(&self, chosen: impl Fn(&FamilyEntry) -> bool) -> Snapshot {
         let mut counts = vec![0_usize; self.families.len()];
-        for slot in self.slots.iter().filter(|slot| slot.live) {
+        for slot in self.table.live() {
             if let Some(count) = counts.get_mut(usize::from(slot.family)) {
                 *count = count.saturating_add(1);
             }
@@ -272,7 +233,7 @@ impl Registry {
                 (*count > 0 && chosen(entry)).then(|| entry.data_with_room_for(*count))
             })
             .collect();
-        for slot in self.slots.iter().filter(|slot| slot.live) {
+        for slot in self.table.live() {
             if let Some(Some(part)) = parts.get_mut(usize::from(slot.family))
                 && let Some((_, ids, words)) = self.parts_of(slot)
             {
@@ -287,77 +248,11 @@ impl Registry {
         }
     }
 
-    /// The series of these label value ids.
-    pub(crate) fn find(&self, family: FamilyId, ids: &[u32]) -> Option<SeriesId> {
-        let hash = self.hasher.hash_one((family.0, ids));
-        let index = *self.lookup.find(hash, |index| {
-            self.slots.get(*index as usize).is_some_and(|slot| {
-                slot.family == family.0 && labels_of(&self.label_values, slot, ids.len()) == ids
-            })
-        })?;
-        let generation = self.slots.get(index as usize)?.generation;
-        Some(SeriesId { index, generation })
-    }
-
     /// Adds a series that is not there yet, with zero values.
-    pub(crate) fn push_series(&mut self, family: FamilyId, ids: &[u32]) -> Option<SeriesId> {
+    fn add_series(&mut self, family: FamilyId, ids: &[u32]) -> Option<SeriesId> {
         let words = self.families.get(usize::from(family.0))?.words;
-        let place = match self.free.pop() {
-            Some(place) => place,
-            None => {
-                let place = u32::try_from(self.slots.len()).ok()?;
-                self.slots.push(Slot::EMPTY);
-                place
-            }
-        };
-        self.fill_slot(place, family, ids, words)
-    }
-
-    /// Makes a slot the home of a series.
-    pub(crate) fn fill_slot(
-        &mut self,
-        index: u32,
-        family: FamilyId,
-        ids: &[u32],
-        words: usize,
-    ) -> Option<SeriesId> {
-        let slot = self.slots.get_mut(index as usize)?;
-        let generation = slot.generation;
-        *slot = Slot {
-            generation,
-            family: family.0,
-            live: true,
-            labels_at: u32::try_from(self.label_values.len()).ok()?,
-            values_at: u32::try_from(self.values.len()).ok()?,
-        };
-        grow(&mut self.label_values, ids.len());
-        self.label_values.extend_from_slice(ids);
-        grow(&mut self.values, words);
-        self.values
-            .resize(self.values.len().saturating_add(words), 0);
-        self.index_slot(index, family, ids);
         self.changed = true;
-        Some(SeriesId { index, generation })
-    }
-
-    fn index_slot(&mut self, index: u32, family: FamilyId, ids: &[u32]) {
-        let Registry {
-            lookup,
-            hasher,
-            slots,
-            families,
-            label_values,
-            ..
-        } = self;
-        lookup.insert_unique(hasher.hash_one((family.0, ids)), index, |other| {
-            let Some(slot) = slots.get(*other as usize) else {
-                return 0;
-            };
-            let count = families
-                .get(usize::from(slot.family))
-                .map_or(0, |entry| entry.label_names.len());
-            hasher.hash_one((slot.family, labels_of(label_values, slot, count)))
-        });
+        self.table.add(family, ids, words)
     }
 
     fn is_full(&self) -> bool {
@@ -394,7 +289,7 @@ impl Registry {
         }
         let marks = [OVERFLOW_MARK; MAX_LABELS];
         let marks = marks.get(..entry.label_names.len()).unwrap_or_default();
-        let Some(overflow) = self.push_series(family, marks) else {
+        let Some(overflow) = self.add_series(family, marks) else {
             return SeriesId::NONE;
         };
         self.remember_overflow(family, overflow);
@@ -407,34 +302,22 @@ impl Registry {
         }
     }
 
-    pub(crate) fn slot(&self, series: SeriesId) -> Option<&Slot> {
-        self.slots
-            .get(series.index as usize)
-            .filter(|slot| slot.live && slot.generation == series.generation)
-    }
-
     /// Kind, bounds and value of a series, to be changed.
     pub(crate) fn at(&mut self, series: SeriesId) -> Option<(Kind, &[u64], &mut [u64])> {
-        let slot = *self.slot(series)?;
+        let slot = *self.table.slot(series)?;
         let entry = self.families.get(usize::from(slot.family))?;
-        let start = slot.values_at as usize;
-        let words = self
-            .values
-            .get_mut(start..start.saturating_add(entry.words))?;
+        let words = self.table.words_mut(&slot);
         Some((entry.def.kind, &entry.def.bounds, words))
     }
 
     fn parts(&self, series: SeriesId) -> Option<(&FamilyEntry, &[u32], &[u64])> {
-        self.parts_of(self.slot(series)?)
+        self.parts_of(self.table.slot(series)?)
     }
 
     /// Family, label value ids and value of a slot.
     pub(crate) fn parts_of(&self, slot: &Slot) -> Option<(&FamilyEntry, &[u32], &[u64])> {
         let entry = self.families.get(usize::from(slot.family))?;
-        let ids = labels_of(&self.label_values, slot, entry.label_names.len());
-        let start = slot.values_at as usize;
-        let words = self.values.get(start..start.saturating_add(entry.words))?;
-        Some((entry, ids, words))
+        Some((entry, self.table.labels(slot), self.table.words(slot)))
     }
 }
 
@@ -454,80 +337,4 @@ impl SeriesId {
         index: u32::MAX,
         generation: 0,
     };
-}
-
-impl Slot {
-    const EMPTY: Slot = Slot {
-        generation: 0,
-        family: 0,
-        live: false,
-        labels_at: 0,
-        values_at: 0,
-    };
-}
-
-impl FamilyEntry {
-    fn new(mut def: FamilyDef, strings: &mut StringTable) -> FamilyEntry {
-        def.scale = def.scale.max(1);
-        def.labels.truncate(MAX_LABELS);
-        if def.kind == Kind::Histogram {
-            def.bounds.sort_unstable();
-            def.bounds.dedup();
-        } else {
-            def.bounds.clear();
-        }
-        FamilyEntry {
-            name: strings.intern(def.name),
-            unit: strings.intern(def.unit),
-            label_names: def.labels.iter().map(|name| strings.intern(name)).collect(),
-            words: words_of(def.kind, &def.bounds),
-            overflow: None,
-            def,
-        }
-    }
-
-    /// Whether both are the same family, whatever their bounds.
-    pub(crate) fn is_same_family(&self, other: &FamilyDef) -> bool {
-        let FamilyDef {
-            name,
-            kind,
-            unit,
-            scale,
-            labels,
-            bounds: _,
-        } = &self.def;
-        *name == other.name
-            && *kind == other.kind
-            && *unit == other.unit
-            && *scale == other.scale.max(1)
-            && labels.iter().eq(other.labels.iter().take(MAX_LABELS))
-    }
-
-    fn data_with_room_for(&self, series: usize) -> FamilyData {
-        FamilyData {
-            name: self.name,
-            unit: self.unit,
-            kind: self.def.kind,
-            scale: self.def.scale,
-            label_names: self.label_names.clone(),
-            bounds: self.def.bounds.clone(),
-            label_values: Vec::with_capacity(series.saturating_mul(self.label_names.len())),
-            values: Vec::with_capacity(series.saturating_mul(self.words)),
-        }
-    }
-}
-
-fn labels_of<'a>(label_values: &'a [u32], slot: &Slot, count: usize) -> &'a [u32] {
-    let start = slot.labels_at as usize;
-    label_values
-        .get(start..start.saturating_add(count))
-        .unwrap_or_default()
-}
-
-/// Makes room by a quarter where there is none, since doubling would leave up to half of the arena unused.
-fn grow<T>(arena: &mut Vec<T>, more: usize) {
-    if arena.capacity().saturating_sub(arena.len()) < more {
-        let quarter = arena.len() / 4;
-        arena.reserve_exact(more.max(quarter).max(256));
-    }
 }

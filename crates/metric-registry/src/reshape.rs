@@ -2,7 +2,9 @@
 
 use crate::buckets::rebin;
 use crate::family::{FamilyDef, FamilyId, Kind, MAX_LABELS, SeriesId};
-use crate::registry::{FamilyEntry, Registry, Slot};
+use crate::family_entry::FamilyEntry;
+use crate::registry::Registry;
+use crate::series_table::Slot;
 use crate::snapshot::Snapshot;
 use crate::strings::{EMPTY, OVERFLOW_MARK};
 
@@ -22,20 +24,13 @@ impl Registry {
             .collect();
         let mut reshaped = Registry::new(families, self.limits, self.start_unix_nanos);
         reshaped.overflowed = self.overflowed;
-        reshaped.slots.reserve_exact(self.slots.len());
-        for (index, slot) in (0_u32..).zip(&self.slots) {
-            let family = new_place
-                .get(usize::from(slot.family))
-                .copied()
-                .flatten()
-                .filter(|_| slot.live);
-            reshaped.slots.push(Slot {
-                live: false,
-                ..*slot
-            });
+        for (index, slot) in self.table.numbered() {
+            reshaped.table.push_empty(slot);
+            let family = new_place.get(usize::from(slot.family)).copied().flatten();
+            let family = family.filter(|_| slot.is_live());
             let moved = family.and_then(|family| reshaped.take_over(&self, index, slot, family));
             if moved.is_none() {
-                reshaped.leave(index);
+                reshaped.table.free(index);
             }
         }
         reshaped
@@ -65,7 +60,7 @@ impl Registry {
                 known => self.strings.intern(old.strings.get(known)),
             };
         }
-        let series = self.fill_slot(index, family, ids, words)?;
+        let series = self.table.fill(index, family, ids, words)?;
         if ids.first() == Some(&OVERFLOW_MARK) {
             self.remember_overflow(family, series);
         } else {
@@ -88,15 +83,6 @@ impl Registry {
                 .for_each(|(new, old)| *new = *old);
         }
         Some(series)
-    }
-
-    /// Frees a slot; whoever still holds its series is ignored from now on.
-    fn leave(&mut self, index: u32) {
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            slot.live = false;
-            slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(index);
-        }
     }
 }
 

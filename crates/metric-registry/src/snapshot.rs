@@ -263,8 +263,9 @@ pub(crate) fn present_labels<'a>(
 ) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
     let overflow = values.first() == Some(&OVERFLOW_MARK);
     let mark = overflow.then_some((OVERFLOW_LABEL, "true"));
-    let present = names.iter().zip(values).filter_map(move |(name, value)| {
-        (!overflow && *value != EMPTY).then(|| (strings.get(*name), strings.get(*value)))
-    });
+    let present = names.iter().zip(values);
+    let present = present
+        .filter(move |(_, value)| !overflow && **value != EMPTY)
+        .map(|(name, value)| (strings.get(*name), strings.get(*value)));
     mark.into_iter().chain(present)
 }

@@ -63,7 +63,7 @@ impl Registry {
                 _ => self.strings.find(text)?,
             };
         }
-        self.find(family, ids)
+        self.table.find(family, ids)
     }
 
     fn take_off(

@@ -1,0 +1,363 @@
+//! The checked configuration: private fields, every default in one place, no way to build it wrong.
+
+use crate::MIRRORED_METRICS;
+use crate::json::Json;
+use crate::metrics::histogram;
+use crate::shape::{APIS, duration_millis};
+
+/// A configuration that was accepted. Built by [`crate::parse`] alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    observes: bool,
+    routes: Vec<Route>,
+    provider: Option<String>,
+    profiles: Profiles,
+    semconv: Semconv,
+    envoy_stats: Option<Vec<&'static str>>,
+    scrape_path: Option<String>,
+    buckets: Vec<(&'static str, Vec<f64>)>,
+    labels: Labels,
+    models: Models,
+    limits: Limits,
+    tick_millis: u32,
+}
+
+/// A path ending that is watched besides the well-known ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    path_suffix: String,
+    api: &'static str,
+}
+
+/// Which groups of metrics are kept, besides the module's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profiles {
+    gen_ai: bool,
+    inference: bool,
+}
+
+/// The version of the semantic conventions that names the `gen_ai` metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Semconv {
+    /// The last release that held them, 1.41.
+    V1_41,
+    /// The head of the conventions' own repository.
+    Head,
+}
+
+/// Labels that can be switched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Labels {
+    server_address: bool,
+    upstream_cluster: bool,
+    upstream_endpoint: bool,
+    route: bool,
+}
+
+/// Which model names may become label values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Models {
+    allow: Vec<String>,
+    max: usize,
+}
+
+/// Limits of one worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    series: usize,
+}
+
+impl Default for Config {
+    /// What `{}` means.
+    fn default() -> Config {
+        Config {
+            observes: true,
+            routes: Vec::new(),
+            provider: None,
+            profiles: Profiles {
+                gen_ai: true,
+                inference: true,
+            },
+            semconv: Semconv::V1_41,
+            envoy_stats: Some(MIRRORED_METRICS.to_vec()),
+            scrape_path: None,
+            buckets: Vec::new(),
+            labels: Labels {
+                server_address: false,
+                upstream_cluster: true,
+                upstream_endpoint: false,
+                route: false,
+            },
+            models: Models {
+                allow: Vec::new(),
+                max: 100,
+            },
+            limits: Limits { series: 20_000 },
+            tick_millis: 1000,
+        }
+    }
+}
+
+impl Config {
+    /// Where an observing configuration may not answer, because the engine does; and where a scrape listener answers
+    /// unless told otherwise.
+    pub(crate) const ENGINE_METRICS_PATH: &'static str = "/metrics";
+
+    /// Whether requests are watched.
+    pub fn observes(&self) -> bool {
+        self.observes
+    }
+
+    /// Routes watched besides the well-known ones.
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// The provider's name for all requests; where there is none, the API decides.
+    pub fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+
+    /// The groups of metrics that are kept.
+    pub fn profiles(&self) -> Profiles {
+        self.profiles
+    }
+
+    /// The version of the semantic conventions.
+    pub fn semconv(&self) -> Semconv {
+        self.semconv
+    }
+
+    /// The metrics that are mirrored to the proxy's own stats, from [`MIRRORED_METRICS`]; none where that role is off.
+    pub fn envoy_stats(&self) -> Option<&[&'static str]> {
+        self.envoy_stats.as_deref()
+    }
+
+    /// The path on which `GET` answers with the metrics; none where that role is off.
+    pub fn scrape_path(&self) -> Option<&str> {
+        self.scrape_path.as_deref()
+    }
+
+    /// Bucket bounds that replace a histogram's own, in its unit: ascending, above zero, finite, at most 32.
+    pub fn buckets(&self) -> &[(&'static str, Vec<f64>)] {
+        &self.buckets
+    }
+
+    /// The switchable labels.
+    pub fn labels(&self) -> Labels {
+        self.labels
+    }
+
+    /// Which model names may become label values.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// The limits of one worker.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Milliseconds between two ticks.
+    pub fn tick_millis(&self) -> u32 {
+        self.tick_millis
+    }
+
+    /// What is in force, in one line for a log.
+    pub fn summary(&self) -> String {
+        let on_or_off = |on: bool| if on { "on" } else { "off" };
+        format!(
+            "observe {}; scrape {}; envoy_stats {}; tick {}ms",
+            on_or_off(self.observes),
+            self.scrape_path.as_deref().unwrap_or("off"),
+            self.envoy_stats
+                .as_ref()
+                .map_or("off".to_owned(), |metrics| format!(
+                    "{} metrics",
+                    metrics.len()
+                )),
+            self.tick_millis,
+        )
+    }
+
+    /// Takes the values out of a tree in which no mistake was found.
+    pub(crate) fn from_checked(tree: &Json) -> Config {
+        let fallback = Config::default();
+        let switch = |path: &str, otherwise: bool| {
+            tree.at(path).and_then(Json::as_switch).unwrap_or(otherwise)
+        };
+        let whole = |path: &str, otherwise: usize| {
+            tree.at(path)
+                .and_then(Json::as_number)
+                .map_or(otherwise, |value| value as usize)
+        };
+        let observes = switch("observe", fallback.observes);
+        Config {
+            observes,
+            routes: elements(tree, "routes")
+                .iter()
+                .filter_map(Route::from_checked)
+                .collect(),
+            provider: tree
+                .at("provider")
+                .and_then(Json::as_text)
+                .map(str::to_owned),
+            profiles: profiles(tree),
+            semconv: match tree.at("semconv").and_then(Json::as_text) {
+                Some("head") => Semconv::Head,
+                _ => fallback.semconv,
+            },
+            envoy_stats: envoy_stats(tree).filter(|_| observes),
+            scrape_path: tree.at("scrape").map(|scrape| {
+                let path = scrape.member("path").and_then(Json::as_text);
+                path.unwrap_or(Config::ENGINE_METRICS_PATH).to_owned()
+            }),
+            buckets: buckets(tree),
+            labels: Labels {
+                server_address: switch("labels.server_address", fallback.labels.server_address),
+                upstream_cluster: switch(
+                    "labels.upstream_cluster",
+                    fallback.labels.upstream_cluster,
+                ),
+                upstream_endpoint: switch(
+                    "labels.upstream_endpoint",
+                    fallback.labels.upstream_endpoint,
+                ),
+                route: switch("labels.route", fallback.labels.route),
+            },
+            models: Models {
+                allow: tree.at("models.allow").map(texts).unwrap_or_default(),
+                max: whole("models.max", fallback.models.max),
+            },
+            limits: Limits {
+                series: whole("limits.series", fallback.limits.series),
+            },
+            tick_millis: tree
+                .at("tick")
+                .and_then(Json::as_text)
+                .and_then(duration_millis)
+                .unwrap_or(fallback.tick_millis),
+        }
+    }
+}
+
+/// The profiles that a tree, checked or not, turns on.
+pub(crate) fn profiles(tree: &Json) -> Profiles {
+    let chosen = |name: &str| {
+        tree.at("profiles").is_none_or(|list| {
+            list.elements()
+                .iter()
+                .any(|element| element.as_text() == Some(name))
+        })
+    };
+    Profiles {
+        gen_ai: chosen("gen_ai"),
+        inference: chosen("inference"),
+    }
+}
+
+fn envoy_stats(tree: &Json) -> Option<Vec<&'static str>> {
+    match tree.at("envoy_stats") {
+        None | Some(Json::Switch(true)) => Config::default().envoy_stats,
+        Some(Json::Object(_)) => {
+            let chosen = elements(tree, "envoy_stats.metrics");
+            let is_chosen = |name: &&&str| chosen.iter().any(|json| json.as_text() == Some(**name));
+            Some(MIRRORED_METRICS.iter().filter(is_chosen).copied().collect())
+        }
+        Some(_) => None,
+    }
+}
+
+fn buckets(tree: &Json) -> Vec<(&'static str, Vec<f64>)> {
+    let members = tree.at("buckets").map(Json::members).unwrap_or_default();
+    let bounds = |json: &Json| json.elements().iter().filter_map(Json::as_number).collect();
+    members
+        .iter()
+        .filter_map(|(name, json)| Some((histogram(name)?.name, bounds(json))))
+        .collect()
+}
+
+fn elements<'a>(tree: &'a Json, path: &str) -> &'a [Json] {
+    tree.at(path).map(Json::elements).unwrap_or_default()
+}
+
+fn texts(list: &Json) -> Vec<String> {
+    list.elements()
+        .iter()
+        .filter_map(Json::as_text)
+        .map(str::to_owned)
+        .collect()
+}
+
+impl Route {
+    /// How the path ends; begins with a slash.
+    pub fn path_suffix(&self) -> &str {
+        &self.path_suffix
+    }
+
+    /// The API that is spoken there, one of [`APIS`](crate::APIS).
+    pub fn api(&self) -> &'static str {
+        self.api
+    }
+
+    fn from_checked(json: &Json) -> Option<Route> {
+        let word = json.member("api")?.as_text()?;
+        Some(Route {
+            path_suffix: json.member("path_suffix")?.as_text()?.to_owned(),
+            api: APIS.iter().copied().find(|api| *api == word)?,
+        })
+    }
+}
+
+impl Profiles {
+    /// The metrics of the semantic conventions.
+    pub fn gen_ai(self) -> bool {
+        self.gen_ai
+    }
+
+    /// What the conventions lack.
+    pub fn inference(self) -> bool {
+        self.inference
+    }
+}
+
+impl Labels {
+    /// `server.address` and `server.port` on the `gen_ai` metrics.
+    pub fn server_address(self) -> bool {
+        self.server_address
+    }
+
+    /// `upstream_cluster` on the `inference` metrics.
+    pub fn upstream_cluster(self) -> bool {
+        self.upstream_cluster
+    }
+
+    /// `upstream_endpoint` on the `inference` metrics.
+    pub fn upstream_endpoint(self) -> bool {
+        self.upstream_endpoint
+    }
+
+    /// `route` on the `inference` metrics.
+    pub fn route(self) -> bool {
+        self.route
+    }
+}
+
+impl Models {
+    /// The only names that may become label values; empty: the first ones seen may.
+    pub fn allow(&self) -> &[String] {
+        &self.allow
+    }
+
+    /// Most distinct names; a further one counts as `other`.
+    pub fn max(&self) -> usize {
+        self.max
+    }
+}
+
+impl Limits {
+    /// Most series that one worker keeps, a histogram counting as one.
+    pub fn series(self) -> usize {
+        self.series
+    }
+}

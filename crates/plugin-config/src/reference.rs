@@ -1,0 +1,249 @@
+//! What each key is for, and the page and the schema made of that and of the table of shapes.
+
+#[cfg(any(test, feature = "schema"))]
+pub(crate) mod schema;
+#[cfg(test)]
+mod tests;
+
+use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
+use crate::shape::{Key, MOST_BOUNDS, Shape, TOP};
+
+/// One key's documentation. It stands apart from the shapes, so that the module does not carry it.
+struct Note {
+    /// The key, with `[]` for the element of a list.
+    path: &'static str,
+    /// The value that leaving the key out amounts to, as JSON; empty where there is none.
+    default: &'static str,
+    meaning: &'static str,
+}
+
+const fn note(path: &'static str, default: &'static str, meaning: &'static str) -> Note {
+    Note {
+        path,
+        default,
+        meaning,
+    }
+}
+
+const NOTES: &[Note] = &[
+    note(
+        "observe",
+        "true",
+        "Watch the requests that pass, and count them.",
+    ),
+    note(
+        "routes",
+        "",
+        "Routes to watch besides the well-known ones (`/chat/completions`, `/completions`, `/responses`, `/embeddings`, \
+         `/messages`). Tried before those, in their order.",
+    ),
+    note(
+        "routes[].path_suffix",
+        "",
+        "How the path of such a request ends, its query left out.",
+    ),
+    note(
+        "routes[].api",
+        "",
+        "The API that is spoken there: it says how requests and answers are read.",
+    ),
+    note(
+        "provider",
+        "",
+        "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides: `anthropic` for \
+         messages, `openai` for the others.",
+    ),
+    note(
+        "profiles",
+        r#"["gen_ai", "inference"]"#,
+        "The groups of metrics to keep. The module's metrics about itself are always kept.",
+    ),
+    note(
+        "semconv",
+        r#""v1.41""#,
+        "The version of the semantic conventions that names the `gen_ai` metrics.",
+    ),
+    note(
+        "envoy_stats",
+        "true",
+        "Mirror metrics to the proxy's own stats: all that have a stat, none, or those in `metrics`. A stat, once made, \
+         stays until the proxy ends.",
+    ),
+    note(
+        "envoy_stats.metrics",
+        "",
+        "The metrics to mirror, by the names in `docs/METRICS.md`.",
+    ),
+    note(
+        "scrape",
+        "",
+        "Answer `GET` on a path with the metrics of all workers. Being there turns the role on. A backend that reads \
+         both this page and the proxy's own stats gets every mirrored metric twice.",
+    ),
+    note(
+        "scrape.path",
+        r#""/metrics""#,
+        "The path. Where the same configuration observes it must be given and may not be `/metrics`, which is the \
+         engine's own.",
+    ),
+    note(
+        "buckets",
+        "",
+        "Bounds that replace the ones of a histogram, in its unit: ascending, the last one not being infinity.",
+    ),
+    note(
+        "labels",
+        "",
+        "Labels that can be switched. Each one on multiplies the number of series.",
+    ),
+    note(
+        "labels.server_address",
+        "false",
+        "`server.address` and `server.port` on the `gen_ai` metrics.",
+    ),
+    note(
+        "labels.upstream_cluster",
+        "true",
+        "`upstream_cluster` on the `inference` metrics.",
+    ),
+    note(
+        "labels.upstream_endpoint",
+        "false",
+        "`upstream_endpoint` on the `inference` metrics.",
+    ),
+    note(
+        "labels.route",
+        "false",
+        "`route` on the `inference` metrics.",
+    ),
+    note(
+        "models",
+        "",
+        "Which model names may become label values; every other one counts as `other`.",
+    ),
+    note(
+        "models.allow",
+        "",
+        "The only names that may. Without it the first ones that an upstream accepted, up to `models.max`.",
+    ),
+    note("models.max", "100", "Most distinct model names."),
+    note("limits", "", "Limits of one worker."),
+    note(
+        "limits.series",
+        "20000",
+        "Most series that a worker keeps, a histogram counting as one; what comes after goes to one overflow series a metric.",
+    ),
+    note(
+        "tick",
+        r#""1s""#,
+        "How often a worker publishes what it has counted.",
+    ),
+];
+
+/// One example of the page.
+struct Example {
+    title: &'static str,
+    json: &'static str,
+}
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        title: "Observe, and mirror to the proxy's own stats",
+        json: "{}",
+    },
+    Example {
+        title: "The filter of a listener that serves the metrics and nothing else",
+        json: r#"{"observe": false, "scrape": {"path": "/metrics"}}"#,
+    },
+    Example {
+        title: "Observe and serve the metrics on one listener",
+        json: r#"{"scrape": {"path": "/inferometer/metrics"}, "envoy_stats": false}"#,
+    },
+    Example {
+        title: "A route of one's own, names of models pinned, finer buckets",
+        json: r#"{
+  "routes": [{"path_suffix": "/assistant/ask", "api": "chat_completions"}],
+  "models": {"allow": ["llama-3.1-8b", "qwen3-32b"]},
+  "buckets": {"gen_ai.server.time_to_first_token": [0.05, 0.1, 0.2, 0.4, 0.8, 1.6]},
+  "labels": {"upstream_endpoint": true},
+  "envoy_stats": {"metrics": ["inference.requests", "inference.requests.in_flight"]}
+}"#,
+    },
+];
+
+/// The text of `docs/CONFIG.md`.
+pub fn config_markdown() -> String {
+    let mut out = String::from(
+        "# Configuration\n\n\
+         Generated by `cargo xtask gen`; edits are lost. The schema for editors is `docs/config.schema.json`.\n\n\
+         A configuration is one JSON object. The empty object `{}`, and an empty text, observe requests and mirror \
+         metrics to the proxy's own stats. Unknown keys, repeated keys and values out of range are refused, every \
+         mistake at once; `cargo xtask check-config FILE` prints them. Where a configuration is refused the last good one \
+         stays in force.\n\n\
+         ## Keys\n\n\
+         | key | value | default | meaning |\n| --- | --- | --- | --- |\n",
+    );
+    write_rows(TOP, "", &mut out);
+    out.push_str(&format!(
+        "\n## Names\n\nHistograms that `buckets` accepts, each with 1 to {MOST_BOUNDS} bounds:\n\n"
+    ));
+    for histogram in HISTOGRAMS {
+        out.push_str(&format!("- `{}`\n", histogram.name));
+    }
+    out.push_str("\nMetrics that `envoy_stats.metrics` accepts:\n\n");
+    for name in MIRRORED_METRICS {
+        out.push_str(&format!("- `{name}`\n"));
+    }
+    out.push_str("\n## Examples\n");
+    for example in EXAMPLES {
+        out.push_str(&format!(
+            "\n{}:\n\n```json\n{}\n```\n",
+            example.title, example.json
+        ));
+    }
+    out
+}
+
+fn write_rows(keys: &[Key], parent: &str, out: &mut String) {
+    for key in keys {
+        let path = child(parent, key.name);
+        let note = note_on(&path);
+        let default = match (note.default, key.required) {
+            (_, true) => "required".to_owned(),
+            ("", false) => "none".to_owned(),
+            (json, false) => format!("`{json}`"),
+        };
+        out.push_str(&format!(
+            "| `{path}` | {} | {default} | {} |\n",
+            key.shape.accepted(),
+            note.meaning
+        ));
+        match &key.shape {
+            Shape::Object(keys)
+            | Shape::SwitchOrObject(keys)
+            | Shape::List(Shape::Object(keys), _) => {
+                let parent = if matches!(key.shape, Shape::List(..)) {
+                    format!("{path}[]")
+                } else {
+                    path
+                };
+                write_rows(keys, &parent, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn child(parent: &str, name: &str) -> String {
+    if parent.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{parent}.{name}")
+    }
+}
+
+/// A test sees to it that every key has one.
+fn note_on(path: &str) -> &'static Note {
+    const NONE: &Note = &note("", "", "");
+    NOTES.iter().find(|note| note.path == path).unwrap_or(NONE)
+}

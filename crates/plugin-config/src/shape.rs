@@ -1,0 +1,312 @@
+//! The one table of the configuration: which keys there are, and what each accepts.
+
+use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
+use crate::near::nearest;
+use crate::text::{listed, number};
+
+/// Least and most milliseconds between two ticks.
+pub(crate) const TICK_MILLIS: (u32, u32) = (100, 60_000);
+/// Least and largest bucket bounds, in the metric's own unit.
+pub(crate) const LARGEST_BOUND: f64 = 1_000_000_000.0;
+/// Most bounds of one histogram.
+pub(crate) const MOST_BOUNDS: usize = 32;
+
+/// One key of an object.
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
+}
+
+/// What a value must be.
+pub(crate) enum Shape {
+    /// `true` or `false`.
+    Switch,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// A whole number from the first to the second.
+    Whole(u32, u32),
+    /// A text such as `"500ms"`.
+    Duration,
+    /// A text with a rule of its own.
+    Text(TextRule),
+    /// The name of a metric that can be mirrored.
+    MirroredMetric,
+    /// A list of such elements, at least one and at most so many, none twice.
+    List(&'static Shape, usize),
+    /// An object with these keys.
+    Object(&'static [Key]),
+    /// `true`, `false`, or an object with these keys.
+    SwitchOrObject(&'static [Key]),
+    /// An object from a histogram's name to its bounds.
+    Buckets,
+}
+
+/// Texts with a rule of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextRule {
+    /// A whole request path.
+    Path,
+    /// The end of a request path.
+    PathSuffix,
+    /// A provider's name, which becomes a label value.
+    Provider,
+    /// A model's name as requests give it.
+    Model,
+}
+
+const fn optional(name: &'static str, shape: Shape) -> Key {
+    Key {
+        name,
+        shape,
+        required: false,
+    }
+}
+
+const fn required(name: &'static str, shape: Shape) -> Key {
+    Key {
+        name,
+        shape,
+        required: true,
+    }
+}
+
+/// The keys of the whole configuration.
+pub(crate) const TOP: &[Key] = &[
+    optional("observe", Shape::Switch),
+    optional("routes", Shape::List(&Shape::Object(ROUTE), 64)),
+    optional("provider", Shape::Text(TextRule::Provider)),
+    optional("profiles", Shape::List(&Shape::Choice(PROFILES), 2)),
+    optional("semconv", Shape::Choice(SEMCONV)),
+    optional("envoy_stats", Shape::SwitchOrObject(ENVOY_STATS)),
+    optional("scrape", Shape::Object(SCRAPE)),
+    optional("buckets", Shape::Buckets),
+    optional("labels", Shape::Object(LABELS)),
+    optional("models", Shape::Object(MODELS)),
+    optional("limits", Shape::Object(LIMITS)),
+    optional("tick", Shape::Duration),
+];
+
+const ROUTE: &[Key] = &[
+    required("path_suffix", Shape::Text(TextRule::PathSuffix)),
+    required("api", Shape::Choice(APIS)),
+];
+const ENVOY_STATS: &[Key] = &[required("metrics", Shape::List(&Shape::MirroredMetric, 64))];
+const SCRAPE: &[Key] = &[optional("path", Shape::Text(TextRule::Path))];
+const LABELS: &[Key] = &[
+    optional("server_address", Shape::Switch),
+    optional("upstream_cluster", Shape::Switch),
+    optional("upstream_endpoint", Shape::Switch),
+    optional("route", Shape::Switch),
+];
+const MODELS: &[Key] = &[
+    optional("allow", Shape::List(&Shape::Text(TextRule::Model), 1_000)),
+    optional("max", Shape::Whole(1, 10_000)),
+];
+const LIMITS: &[Key] = &[optional("series", Shape::Whole(100, 200_000))];
+
+/// The APIs that a route can speak, each by its name in snake case.
+pub const APIS: &[&str] = &[
+    "chat_completions",
+    "completions",
+    "responses",
+    "embeddings",
+    "messages",
+];
+/// The profiles that can be chosen; the third, `self`, is always on.
+pub(crate) const PROFILES: &[&str] = &["gen_ai", "inference"];
+/// The versions of the semantic conventions.
+pub(crate) const SEMCONV: &[&str] = &["v1.41", "head"];
+
+impl Shape {
+    /// What would be accepted, as the end of a sentence that begins with "give".
+    #[inline(never)]
+    pub(crate) fn accepted(&self) -> String {
+        match self {
+            Shape::Switch => "`true` or `false`".to_owned(),
+            Shape::Choice(words) => format!("one of {}", words_listed(words)),
+            Shape::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Shape::Duration => {
+                let (least, most) = TICK_MILLIS;
+                let most = most.checked_div(1000).unwrap_or(most);
+                format!("a duration from {least}ms to {most}s, such as `\"1s\"`")
+            }
+            Shape::Text(rule) => rule.accepted().to_owned(),
+            Shape::MirroredMetric => {
+                format!(
+                    "one of the {} metrics that `docs/METRICS.md` gives an Envoy stat",
+                    MIRRORED_METRICS.len()
+                )
+            }
+            Shape::List(element, most) => {
+                format!(
+                    "a list of 1 to {most} elements, each {}",
+                    element.accepted()
+                )
+            }
+            Shape::Object(keys) => format!("an object with the {}", key_names(keys)),
+            Shape::SwitchOrObject(keys) => {
+                format!("`true`, `false`, or an object with the {}", key_names(keys))
+            }
+            Shape::Buckets => "an object from a histogram's name to a list of bounds".to_owned(),
+        }
+    }
+
+    /// The same with a guess of what was meant by a text that was given.
+    pub(crate) fn accepted_instead_of(&self, given: &str) -> String {
+        match self {
+            Shape::MirroredMetric => match nearest(given, &mut MIRRORED_METRICS.iter().copied()) {
+                Some(near) => {
+                    format!("`{near}`, or another that `docs/METRICS.md` gives an Envoy stat")
+                }
+                None => self.accepted(),
+            },
+            _ => self.accepted(),
+        }
+    }
+}
+
+impl TextRule {
+    /// Most bytes of the text.
+    pub(crate) fn most_bytes(self) -> usize {
+        match self {
+            TextRule::Path | TextRule::PathSuffix => 256,
+            TextRule::Provider => 64,
+            TextRule::Model => 128,
+        }
+    }
+
+    /// What would be accepted.
+    pub(crate) fn accepted(self) -> &'static str {
+        match self {
+            TextRule::Path => {
+                "a path that begins with `/`, of visible ASCII without `?` and `#`, at most 256 bytes"
+            }
+            TextRule::PathSuffix => {
+                "the end of a path from a `/` on, of visible ASCII without `?` and `#`, 2 to 256 bytes"
+            }
+            TextRule::Provider => "a name of letters, digits, `.`, `_` and `-`, at most 64 bytes",
+            TextRule::Model => "a model's name without control characters, 1 to 128 bytes",
+        }
+    }
+
+    /// Whether the text keeps the rule.
+    pub(crate) fn accepts(self, text: &str) -> bool {
+        let mut bytes = text.bytes();
+        let fits = !text.is_empty() && text.len() <= self.most_bytes();
+        fits && match self {
+            TextRule::Path => is_path(text),
+            // A lone slash would be the end of nearly every path.
+            TextRule::PathSuffix => is_path(text) && text.len() > 1,
+            TextRule::Provider => {
+                bytes.all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+            }
+            TextRule::Model => !text.chars().any(char::is_control),
+        }
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with('/')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'?' && byte != b'#')
+}
+
+/// The names of keys, listed.
+pub(crate) fn key_names(keys: &[Key]) -> String {
+    let noun = if keys.len() == 1 { "key" } else { "keys" };
+    format!("{noun} {}", listed(&mut keys.iter().map(|key| key.name)))
+}
+
+/// Words as they stand in JSON, listed.
+fn words_listed(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    listed(&mut quoted.iter().map(String::as_str))
+}
+
+/// The names of all histograms.
+pub(crate) fn histogram_names() -> impl Iterator<Item = &'static str> {
+    HISTOGRAMS.iter().map(|histogram| histogram.name)
+}
+
+/// A range of bounds, as the end of a sentence.
+pub(crate) fn bound_range(least: f64) -> String {
+    let kind = if least >= 1.0 {
+        "a whole number"
+    } else {
+        "a number"
+    };
+    format!("{kind} from {} to {}", number(least), number(LARGEST_BOUND))
+}
+
+/// Milliseconds of a duration such as `250ms` or `2s`.
+pub(crate) fn duration_millis(text: &str) -> Option<u32> {
+    let (digits, unit) = match text.strip_suffix("ms") {
+        Some(digits) => (digits, 1),
+        None => (text.strip_suffix('s')?, 1000),
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let millis = digits
+        .parse::<u32>()
+        .ok()
+        .filter(|_| plain)?
+        .checked_mul(unit)?;
+    let (least, most) = TICK_MILLIS;
+    (least..=most).contains(&millis).then_some(millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_whole_milliseconds_or_seconds_within_the_range() {
+        for (text, expected) in [
+            ("100ms", Some(100)),
+            ("1s", Some(1000)),
+            ("60s", Some(60_000)),
+            ("60000ms", Some(60_000)),
+            ("99ms", None),
+            ("60001ms", None),
+            ("61s", None),
+            ("1.5s", None),
+            ("+1s", None),
+            ("-1s", None),
+            ("1 s", None),
+            ("1m", None),
+            ("s", None),
+            ("ms", None),
+            ("", None),
+            ("4294967296s", None),
+            ("9999999s", None),
+        ] {
+            assert_eq!(duration_millis(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_keep_their_rules_at_the_borders() {
+        let long = |length: usize| format!("/{}", "a".repeat(length - 1));
+        for (rule, text, expected) in [
+            (TextRule::Path, "/".to_owned(), true),
+            (TextRule::Path, "metrics".to_owned(), false),
+            (TextRule::Path, "/a b".to_owned(), false),
+            (TextRule::Path, "/a?b".to_owned(), false),
+            (TextRule::Path, "/a#b".to_owned(), false),
+            (TextRule::Path, "/ä".to_owned(), false),
+            (TextRule::Path, long(256), true),
+            (TextRule::Path, long(257), false),
+            (TextRule::PathSuffix, "/".to_owned(), false),
+            (TextRule::PathSuffix, "/x".to_owned(), true),
+            (TextRule::Provider, "aws.bedrock".to_owned(), true),
+            (TextRule::Provider, "a b".to_owned(), false),
+            (TextRule::Provider, String::new(), false),
+            (TextRule::Model, "Qwen/Qwen3-8B é".to_owned(), true),
+            (TextRule::Model, "a\nb".to_owned(), false),
+            (TextRule::Model, "m".repeat(129), false),
+        ] {
+            assert_eq!(rule.accepts(&text), expected, "{text}");
+        }
+    }
+}

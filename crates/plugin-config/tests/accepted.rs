@@ -1,0 +1,201 @@
+//! What accepted configurations mean, and what they are warned of.
+
+use expect_test::{Expect, expect};
+use plugin_config::{APIS, Config, HISTOGRAMS, MIRRORED_METRICS, Semconv, parse};
+
+fn config(json: &str) -> Config {
+    parse(json.as_bytes())
+        .unwrap_or_else(|mistakes| panic!("{json}: {mistakes}"))
+        .config
+}
+
+#[test]
+fn the_empty_configuration_observes_and_mirrors_and_serves_nothing() {
+    for json in ["", "{}", " \n\t", " { } "] {
+        let config = config(json);
+        assert_eq!(config, Config::default());
+        assert!(config.observes());
+        assert_eq!(config.envoy_stats(), Some(MIRRORED_METRICS));
+        assert_eq!(config.scrape_path(), None);
+        assert!(config.profiles().gen_ai() && config.profiles().inference());
+        assert_eq!(config.semconv(), Semconv::V1_41);
+        assert_eq!(config.tick_millis(), 1000);
+        assert_eq!(config.limits().series(), 20_000);
+        assert_eq!(config.models().max(), 100);
+        assert!(config.models().allow().is_empty());
+        assert_eq!(config.provider(), None);
+        assert!(config.labels().upstream_cluster());
+        assert!(
+            !config.labels().upstream_endpoint()
+                && !config.labels().route()
+                && !config.labels().server_address()
+        );
+        assert!(config.routes().is_empty() && config.buckets().is_empty());
+    }
+}
+
+#[test]
+fn every_key_reaches_its_accessor() {
+    let config = config(
+        r#"{
+            "observe": true,
+            "routes": [{"path_suffix": "/my/chat", "api": "chat_completions"}, {"path_suffix": "/m", "api": "messages"}],
+            "provider": "vllm",
+            "profiles": ["inference"],
+            "semconv": "head",
+            "envoy_stats": {"metrics": ["inference.requests"]},
+            "scrape": {"path": "/inferometer/metrics"},
+            "buckets": {"inference.request.duration": [0.5, 1, 2e1]},
+            "labels": {"server_address": true, "upstream_cluster": false, "upstream_endpoint": true, "route": true},
+            "models": {"allow": ["a", "b"], "max": 7},
+            "limits": {"series": 500},
+            "tick": "250ms"
+        }"#,
+    );
+    let routes: Vec<_> = config
+        .routes()
+        .iter()
+        .map(|route| (route.path_suffix(), route.api()))
+        .collect();
+    assert_eq!(
+        routes,
+        [("/my/chat", "chat_completions"), ("/m", "messages")]
+    );
+    assert_eq!(config.provider(), Some("vllm"));
+    assert!(!config.profiles().gen_ai() && config.profiles().inference());
+    assert_eq!(config.semconv(), Semconv::Head);
+    assert!(config.envoy_stats() == Some(&["inference.requests"]));
+    assert_eq!(config.scrape_path(), Some("/inferometer/metrics"));
+    assert_eq!(
+        config.buckets(),
+        [("inference.request.duration", vec![0.5, 1.0, 20.0])]
+    );
+    let labels = config.labels();
+    assert!(
+        labels.server_address()
+            && !labels.upstream_cluster()
+            && labels.upstream_endpoint()
+            && labels.route()
+    );
+    assert_eq!(config.models().allow(), ["a", "b"]);
+    assert_eq!(
+        (
+            config.models().max(),
+            config.limits().series(),
+            config.tick_millis()
+        ),
+        (7, 500, 250)
+    );
+}
+
+#[test]
+fn every_api_word_names_its_api() {
+    for api in APIS {
+        let json = format!(
+            r#"{{"routes": [{{"path_suffix": "/x", "api": "{}"}}]}}"#,
+            api
+        );
+        assert_eq!(config(&json).routes()[0].api(), *api);
+    }
+}
+
+#[test]
+fn every_listed_metric_is_accepted_where_it_is_listed() {
+    for histogram in HISTOGRAMS {
+        let json = format!(r#"{{"buckets": {{"{}": [1, 2]}}}}"#, histogram.name);
+        assert_eq!(config(&json).buckets(), [(histogram.name, vec![1.0, 2.0])]);
+    }
+    for name in MIRRORED_METRICS {
+        let json = format!(r#"{{"envoy_stats": {{"metrics": ["{name}"]}}}}"#);
+        assert_eq!(config(&json).envoy_stats(), Some(&[*name][..]));
+    }
+    assert_eq!(
+        config(r#"{"envoy_stats": true}"#).envoy_stats(),
+        Some(MIRRORED_METRICS)
+    );
+    assert_eq!(config(r#"{"envoy_stats": false}"#).envoy_stats(), None);
+}
+
+#[test]
+fn the_summary_names_the_roles() {
+    assert_eq!(
+        config("{}").summary(),
+        "observe on; scrape off; envoy_stats 20 metrics; tick 1000ms"
+    );
+    assert_eq!(
+        config(r#"{"observe": false, "scrape": {}, "tick": "5s"}"#).summary(),
+        "observe off; scrape /metrics; envoy_stats off; tick 5000ms"
+    );
+}
+
+#[test]
+fn a_scrape_listener_needs_no_path_and_mirrors_nothing() {
+    let config = config(r#"{"observe": false, "scrape": {}}"#);
+    assert!(!config.observes());
+    assert_eq!(config.scrape_path(), Some("/metrics"));
+    assert_eq!(config.envoy_stats(), None);
+}
+
+#[test]
+fn whole_numbers_may_be_written_as_floats_as_some_control_planes_do() {
+    assert_eq!(
+        config(r#"{"limits": {"series": 500.0}, "models": {"max": 1e2}}"#)
+            .limits()
+            .series(),
+        500
+    );
+}
+
+#[test]
+fn all_bounds_up_to_the_limits_are_accepted() {
+    let bounds: Vec<String> = (1..=32).map(|bound| bound.to_string()).collect();
+    let json = format!(
+        r#"{{"buckets": {{"gen_ai.client.token.usage": [{}]}}}}"#,
+        bounds.join(",")
+    );
+    assert_eq!(config(&json).buckets()[0].1.len(), 32);
+    config(r#"{"buckets": {"inference.request.duration": [0.000001, 1000000000]}}"#);
+}
+
+fn check_warnings(json: &str, expected: Expect) {
+    let parsed = parse(json.as_bytes()).unwrap_or_else(|mistakes| panic!("{json}: {mistakes}"));
+    expected.assert_eq(&parsed.warnings.join("\n"));
+}
+
+#[test]
+fn what_is_probably_not_meant_gives_a_warning() {
+    check_warnings(
+        r#"{"scrape": {"path": "/inferometer/metrics"}}"#,
+        expect![[
+            r#"`scrape` and `envoy_stats` are both on: a backend that reads this page and the proxy's own stats gets every mirrored metric twice"#
+        ]],
+    );
+    check_warnings(
+        r#"{"observe": false, "scrape": {}, "tick": "2s", "labels": {}, "envoy_stats": true}"#,
+        expect![[r#"without effect while `observe` is `false`: `envoy_stats`, `labels`"#]],
+    );
+    check_warnings(
+        r#"{"profiles": ["inference"], "buckets": {"gen_ai.server.request.duration": [1]}}"#,
+        expect![[
+            r#"key `buckets["gen_ai.server.request.duration"]` is without effect: the profile `gen_ai` is not on"#
+        ]],
+    );
+    check_warnings(
+        r#"{"profiles": ["gen_ai"], "envoy_stats": {"metrics": ["gen_ai.server.time_to_first_token", "inference.usage"]}}"#,
+        expect![[
+            r#"key `envoy_stats.metrics[1]` is without effect: the profile `inference` is not on"#
+        ]],
+    );
+    check_warnings(
+        r#"{"buckets": {"gen_ai.client.inference.operation.input_tokens": [1], "gen_ai.client.token.usage": [1]}}"#,
+        expect![[
+            r#"key `buckets["gen_ai.client.inference.operation.input_tokens"]` is without effect: the metric belongs to `semconv` `"head"`"#
+        ]],
+    );
+    check_warnings(
+        r#"{"semconv": "head", "buckets": {"gen_ai.client.token.usage": [1]}}"#,
+        expect![[
+            r#"key `buckets["gen_ai.client.token.usage"]` is without effect: the metric belongs to `semconv` `"v1.41"`"#
+        ]],
+    );
+}

@@ -1,0 +1,16 @@
+//! Runs the built module: in a wasmtime host that is a value per test, and in real Envoy.
+//!
+//! Nothing here uses a plugin as Rust code: what is tested is the file that a proxy loads.
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "this is a test bed and no data path: an overflow fails a test, loudly"
+)]
+
+pub mod envoy_rig;
+pub mod http1_message;
+pub mod http2_lines;
+pub mod metric_assert;
+pub mod module;
+pub mod scripted_upstream;
+pub mod test_client;
+pub mod wasmtime_host;

@@ -1,0 +1,65 @@
+//! What only the log callback knows about a stream's end.
+
+use hostcalls::HostError;
+
+/// Attributes of a finished stream.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) flags: u64,
+    pub(crate) code: Option<u64>,
+    pub(crate) code_details: Vec<u8>,
+    pub(crate) attempts: Option<u64>,
+    pub(crate) cluster: Option<Vec<u8>>,
+    pub(crate) endpoint: Option<Vec<u8>>,
+    pub(crate) route: Option<Vec<u8>>,
+    pub(crate) errors: Vec<HostError>,
+}
+
+/// Which attributes are worth a hostcall, because a label shows them.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) cluster: bool,
+    pub(crate) endpoint: bool,
+    pub(crate) route: bool,
+}
+
+impl Facts {
+    /// Reads them; what the host refuses is absent and reported.
+    pub(crate) fn read(wanted: Wanted) -> Facts {
+        let mut facts = Facts::default();
+        facts.flags = facts.number("response\0flags").unwrap_or(0);
+        facts.code = facts.number("response\0code");
+        facts.code_details = facts.bytes("response\0code_details").unwrap_or_default();
+        facts.attempts = facts.number("upstream\0request_attempt_count");
+        if wanted.cluster {
+            facts.cluster = facts.bytes("xds\0cluster_name");
+        }
+        if wanted.endpoint {
+            facts.endpoint = facts.bytes("upstream\0address");
+        }
+        if wanted.route {
+            facts.route = facts.bytes("xds\0route_name");
+        }
+        facts
+    }
+
+    fn number(&mut self, path: &str) -> Option<u64> {
+        let result = hostcalls::property_u64(path);
+        self.keep(result)
+    }
+
+    fn bytes(&mut self, path: &str) -> Option<Vec<u8>> {
+        let result = hostcalls::property(path);
+        self.keep(result)
+    }
+
+    fn keep<T>(&mut self, result: Result<Option<T>, HostError>) -> Option<T> {
+        match result {
+            Ok(value) => value,
+            Err(error) => {
+                self.errors.push(error);
+                None
+            }
+        }
+    }
+}

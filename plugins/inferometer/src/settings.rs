@@ -1,0 +1,77 @@
+//! What one root context's configuration means: for its streams, and for the catalogue.
+
+use metric_catalog::{CatalogSettings, LabelSwitches, Semconv};
+use plugin_config::Config;
+use request_observer::{Api, Settings as ObserverSettings};
+
+/// A root context's configuration, resolved once.
+pub(crate) struct Settings {
+    /// The configuration as it was accepted.
+    pub(crate) config: Config,
+    /// What the observer of each stream needs of it.
+    pub(crate) observer: ObserverSettings,
+}
+
+impl Settings {
+    /// Resolves a configuration.
+    pub(crate) fn new(config: Config, gap_bounds_nanos: Vec<u64>) -> Settings {
+        let extra_routes = config
+            .routes()
+            .iter()
+            .filter_map(|route| Some((route.path_suffix().as_bytes().to_vec(), api(route.api())?)))
+            .collect();
+        Settings {
+            observer: ObserverSettings {
+                gap_bounds_nanos,
+                extra_routes,
+            },
+            config,
+        }
+    }
+
+    /// Whether a path, without its query, is the one that scrapes are answered on.
+    pub(crate) fn is_scrape_path(&self, path: &[u8]) -> bool {
+        let bare = path
+            .split(|byte| *byte == b'?')
+            .next()
+            .unwrap_or_default();
+        self.config
+            .scrape_path()
+            .is_some_and(|scrape| scrape.as_bytes() == bare)
+    }
+}
+
+/// What the configuration chooses of the catalogue.
+pub(crate) fn catalog_settings(config: &Config) -> CatalogSettings {
+    let labels = config.labels();
+    let profiles = config.profiles();
+    CatalogSettings {
+        gen_ai: profiles.gen_ai(),
+        inference: profiles.inference(),
+        semconv: match config.semconv() {
+            plugin_config::Semconv::V1_41 => Semconv::V1_41,
+            plugin_config::Semconv::Head => Semconv::Head,
+        },
+        buckets: config.buckets().to_vec(),
+        labels: LabelSwitches {
+            server_address: labels.server_address(),
+            upstream_cluster: labels.upstream_cluster(),
+            upstream_endpoint: labels.upstream_endpoint(),
+            route: labels.route(),
+        },
+        mirrored: config.envoy_stats().unwrap_or_default().to_vec(),
+    }
+}
+
+/// The API that a configured route speaks, by its name in the configuration.
+fn api(name: &str) -> Option<Api> {
+    Api::ALL.into_iter().find(|api| api.as_str() == name)
+}
+
+/// The provider that a client of this API believes it calls.
+pub(crate) fn provider(api: Api) -> &'static str {
+    match api {
+        Api::Messages => "anthropic",
+        Api::ChatCompletions | Api::Completions | Api::Responses | Api::Embeddings => "openai",
+    }
+}

@@ -1,0 +1,360 @@
+//! One HTTP stream: each callback reads what it may, tells the observer, and lets the stream go on.
+//!
+//! Every callback returns `Continue`, with one exception: the scrape path is answered here.
+
+use std::rc::Rc;
+
+use hostcalls::{Body, Headers, HostError};
+use proxy_wasm::traits::{Context, HttpContext};
+use proxy_wasm::types::Action;
+use request_observer::{
+    Ending, RequestHead, RequestObserver, ResponseHead, SkipReason, Stamp,
+};
+
+use crate::clock;
+use crate::ending::{Facts, Wanted};
+use crate::scrape;
+use crate::settings::Settings;
+use crate::worker::{Finished, InFlight, SharedWorker};
+
+/// A stream's context.
+pub(crate) struct Stream {
+    worker: SharedWorker,
+    settings: Option<Rc<Settings>>,
+    part: Part,
+}
+
+/// What this module has to do with the stream.
+enum Part {
+    /// No callback has come yet.
+    Unseen,
+    /// It is of no interest, or is over.
+    Idle,
+    /// It is a request to a model.
+    Watching(Box<Watched>),
+}
+
+struct Watched {
+    observer: RequestObserver,
+    in_flight: Option<InFlight>,
+}
+
+impl Stream {
+    /// A stream of which nothing is known yet.
+    pub(crate) fn new(worker: SharedWorker, settings: Option<Rc<Settings>>) -> Stream {
+        Stream {
+            worker,
+            settings,
+            part: Part::Unseen,
+        }
+    }
+
+    fn stamp(&self) -> Stamp {
+        let reading = clock::read();
+        if let Some(error) = reading.refused {
+            self.note(error);
+        }
+        reading.stamp
+    }
+
+    fn note(&self, error: HostError) {
+        if let Ok(mut worker) = self.worker.try_borrow_mut() {
+            worker.note::<()>(Err(error));
+        }
+    }
+
+    /// A header's bytes; empty where it is absent or the host refuses.
+    fn header(&self, map: Headers, name: &str) -> Vec<u8> {
+        match hostcalls::header(map, name) {
+            Ok(value) => value.unwrap_or_default(),
+            Err(error) => {
+                self.note(error);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Decides what the stream is. `now` is read only for streams that are watched.
+    fn look(
+        &self,
+        settings: &Settings,
+        method: &[u8],
+        path: &[u8],
+        now: impl FnOnce(&Stream) -> Stamp,
+    ) -> Part {
+        if !settings.config.observes() {
+            return Part::Idle;
+        }
+        // Method and path alone settle most streams; the other headers are read for the rest.
+        let known = RequestHead {
+            method,
+            path,
+            ..RequestHead::default()
+        };
+        let outcome = known.api(&settings.observer).and_then(|_| {
+            let content_type = self.header(Headers::Request, "content-type");
+            let content_encoding = self.header(Headers::Request, "content-encoding");
+            let upgrade = self.header(Headers::Request, "upgrade");
+            let head = RequestHead {
+                content_type: &content_type,
+                content_encoding: &content_encoding,
+                upgrade: !upgrade.is_empty(),
+                ..known
+            };
+            RequestObserver::begin(&head, &settings.observer, now(self))
+        });
+        match outcome {
+            Ok(observer) => Part::Watching(Box::new(Watched {
+                observer,
+                in_flight: None,
+            })),
+            Err(reason) => {
+                self.skip(reason);
+                Part::Idle
+            }
+        }
+    }
+
+    fn skip(&self, reason: SkipReason) {
+        if let Ok(mut worker) = self.worker.try_borrow_mut() {
+            worker.skipped(reason);
+        }
+    }
+
+    fn answer_scrape(&self) {
+        let answered = match self.worker.try_borrow_mut() {
+            Ok(mut worker) => scrape::answer(&mut worker),
+            Err(_) => return,
+        };
+        if let Err(error) = answered {
+            self.note(error);
+            if let Err(error) = scrape::refuse(error) {
+                self.note(error);
+            }
+        }
+    }
+
+    /// Moves the stream's share of the in-flight gauges to where the observer now is.
+    fn follow_phase(&mut self) {
+        let Part::Watching(watched) = &mut self.part else {
+            return;
+        };
+        let phase = watched.observer.phase();
+        let unchanged = watched
+            .in_flight
+            .as_ref()
+            .is_some_and(|in_flight| in_flight.phase == phase);
+        if !unchanged && let Ok(mut worker) = self.worker.try_borrow_mut() {
+            let provider = self
+                .settings
+                .as_ref()
+                .and_then(|settings| settings.config.provider());
+            worker.move_in_flight(&watched.observer, provider, &mut watched.in_flight);
+        }
+    }
+
+    /// The request is all there: from now on it waits for its first token.
+    fn end_request(&mut self, last: &[u8]) {
+        if matches!(self.part, Part::Watching(_)) {
+            let now = self.stamp();
+            if let Part::Watching(watched) = &mut self.part {
+                watched.observer.request_body(last, true, now);
+            }
+            self.follow_phase();
+        }
+    }
+
+    /// Closes the record, once.
+    fn finish(&mut self, known: bool) {
+        let Part::Watching(mut watched) = std::mem::replace(&mut self.part, Part::Idle) else {
+            return;
+        };
+        let Some(settings) = self.settings.clone() else {
+            return;
+        };
+        let now = self.stamp();
+        watched.observer.end(now);
+        let facts = if known {
+            let labels = settings.config.labels();
+            Facts::read(Wanted {
+                cluster: labels.upstream_cluster(),
+                endpoint: labels.upstream_endpoint() || labels.server_address(),
+                route: labels.route(),
+            })
+        } else {
+            Facts::default()
+        };
+        let ending = Ending {
+            flags: facts.flags,
+            code: facts.code,
+            code_details: &facts.code_details,
+            attempts: facts.attempts,
+            known,
+        };
+        let record = watched.observer.close(&ending, now);
+        let in_flight = watched.in_flight.take();
+        if let Ok(mut worker) = self.worker.try_borrow_mut() {
+            worker.leave(in_flight);
+            if let Some(record) = record {
+                worker.finished(&Finished {
+                    record: &record,
+                    facts: &facts,
+                    settings: &settings,
+                });
+            }
+            for error in &facts.errors {
+                worker.note::<()>(Err(*error));
+            }
+        }
+    }
+
+    /// A stream that an earlier filter answered shows itself in the log callback only.
+    fn look_back(&mut self) {
+        let Some(settings) = self.settings.clone() else {
+            return;
+        };
+        if !settings.config.observes() {
+            return;
+        }
+        let method = self.header(Headers::Request, ":method");
+        let path = self.header(Headers::Request, ":path");
+        if method.is_empty() || settings.is_scrape_path(&path) {
+            return;
+        }
+        self.part = self.look(&settings, &method, &path, |stream| {
+            let duration = hostcalls::property_u64("request\0duration");
+            let now = stream.stamp();
+            Stamp(now.0.saturating_sub(duration.ok().flatten().unwrap_or(0)))
+        });
+    }
+}
+
+impl Context for Stream {
+    fn on_done(&mut self) -> bool {
+        // HTTP/3 and some matchers skip the log callback.
+        self.finish(false);
+        true
+    }
+}
+
+impl HttpContext for Stream {
+    fn on_http_request_headers(&mut self, _count: usize, end_of_stream: bool) -> Action {
+        let Some(settings) = self.settings.clone() else {
+            self.part = Part::Idle;
+            return Action::Continue;
+        };
+        let method = self.header(Headers::Request, ":method");
+        let path = self.header(Headers::Request, ":path");
+        if settings.is_scrape_path(&path) && (method == b"GET" || method == b"HEAD") {
+            self.part = Part::Idle;
+            self.answer_scrape();
+            return Action::Pause;
+        }
+        self.part = self.look(&settings, &method, &path, Stream::stamp);
+        if end_of_stream {
+            self.end_request(&[]);
+        }
+        Action::Continue
+    }
+
+    fn on_http_request_body(&mut self, size: usize, end_of_stream: bool) -> Action {
+        let Part::Watching(watched) = &mut self.part else {
+            return Action::Continue;
+        };
+        let bytes = if size > 0 && watched.observer.wants_request_body() {
+            hostcalls::body(Body::Request, size)
+        } else {
+            Ok(None)
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                self.note(error);
+                Vec::new()
+            }
+        };
+        if end_of_stream {
+            self.end_request(&bytes);
+        } else if let Part::Watching(watched) = &mut self.part {
+            // Only the end of the request is a moment, so no clock is read here.
+            watched.observer.request_body(&bytes, false, Stamp(0));
+        }
+        Action::Continue
+    }
+
+    fn on_http_request_trailers(&mut self, _count: usize) -> Action {
+        self.end_request(&[]);
+        Action::Continue
+    }
+
+    fn on_http_response_headers(&mut self, _count: usize, end_of_stream: bool) -> Action {
+        if !matches!(self.part, Part::Watching(_)) {
+            return Action::Continue;
+        }
+        let now = self.stamp();
+        let status = self.header(Headers::Response, ":status");
+        let content_type = self.header(Headers::Response, "content-type");
+        let content_encoding = self.header(Headers::Response, "content-encoding");
+        let head = ResponseHead {
+            status: core::str::from_utf8(&status)
+                .ok()
+                .and_then(|status| status.parse().ok())
+                .unwrap_or(0),
+            content_type: &content_type,
+            content_encoding: &content_encoding,
+        };
+        if let Part::Watching(watched) = &mut self.part {
+            watched.observer.response_headers(&head, end_of_stream, now);
+        }
+        self.follow_phase();
+        Action::Continue
+    }
+
+    fn on_http_response_body(&mut self, size: usize, end_of_stream: bool) -> Action {
+        let Part::Watching(watched) = &mut self.part else {
+            return Action::Continue;
+        };
+        if size == 0 && !end_of_stream {
+            return Action::Continue;
+        }
+        let reading = clock::read();
+        let now = reading.stamp;
+        let observer = &mut watched.observer;
+        let mut refused = reading.refused;
+        if size > 0 && observer.wants_response_body() {
+            match (hostcalls::body(Body::Response, size), &self.settings) {
+                (Ok(Some(bytes)), Some(settings)) => {
+                    observer.response_body(&bytes, end_of_stream, now, &settings.observer);
+                }
+                (Err(error), _) => {
+                    refused = Some(error);
+                    observer.response_body_size_only(size, end_of_stream, now);
+                }
+                _ => observer.response_body_size_only(size, end_of_stream, now),
+            }
+        } else {
+            observer.response_body_size_only(size, end_of_stream, now);
+        }
+        if let Some(error) = refused {
+            self.note(error);
+        }
+        self.follow_phase();
+        Action::Continue
+    }
+
+    fn on_http_response_trailers(&mut self, _count: usize) -> Action {
+        let now = self.stamp();
+        if let Part::Watching(watched) = &mut self.part {
+            watched.observer.response_trailers(now);
+            self.follow_phase();
+        }
+        Action::Continue
+    }
+
+    fn on_log(&mut self) {
+        if matches!(self.part, Part::Unseen) {
+            self.look_back();
+        }
+        self.finish(true);
+    }
+}

@@ -1,0 +1,435 @@
+//! What all root contexts and streams of one virtual machine share: the registry, the slot, the list
+//! of names.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hostcalls::{Call, HostError, LogLevel};
+use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, rebin_gaps};
+use metric_registry::{Limits, Registry, SeriesId};
+use plugin_config::Config;
+use request_observer::{Phase, RequestObserver, RequestRecord, SkipReason};
+use snapshot_slots::Publisher;
+
+use crate::clock;
+use crate::ending::Facts;
+use crate::mirror::Mirror;
+use crate::models::Models;
+use crate::settings::{self, Settings, catalog_settings};
+use crate::shared::HostData;
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// How many turns of the leader pass between two looks over the slots of workers that are gone.
+const TURNS_PER_MAINTENANCE: u32 = 5;
+
+/// The worker, as its contexts hold it. A context that finds it borrowed does without: the host
+/// does not call back into a callback, and if one ever did, a lost count is better than a trap.
+pub(crate) type SharedWorker = Rc<RefCell<Worker>>;
+
+thread_local! {
+    static WORKER: SharedWorker = Rc::new(RefCell::new(Worker::new()));
+}
+
+/// The one worker of this virtual machine.
+pub(crate) fn of_this_machine() -> SharedWorker {
+    WORKER.with(Rc::clone)
+}
+
+/// A request's share of the in-flight gauges.
+pub(crate) struct InFlight {
+    pub(crate) phase: Phase,
+    series: SeriesId,
+    model: Rc<str>,
+}
+
+/// A request that is over.
+pub(crate) struct Finished<'a> {
+    pub(crate) record: &'a RequestRecord,
+    pub(crate) facts: &'a Facts,
+    pub(crate) settings: &'a Settings,
+}
+
+/// The state of one virtual machine.
+pub(crate) struct Worker {
+    catalog: Rc<Catalog>,
+    gap_bounds_nanos: Vec<u64>,
+    registry: Registry,
+    publisher: Publisher,
+    mirror: Mirror,
+    models: Models,
+    /// The last good configuration of each plugin, for a successor that is no good.
+    last_good: Vec<(Vec<u8>, Rc<Settings>)>,
+    roots: Vec<LiveRoot>,
+    period_nanos: u64,
+    next_turn_nanos: u64,
+    turns: u32,
+    served: bool,
+    started: bool,
+    moved: Vec<Moved>,
+}
+
+struct LiveRoot {
+    id: u32,
+    rejected: bool,
+}
+
+impl Worker {
+    fn new() -> Worker {
+        let catalog = Catalog::new(&CatalogSettings::default());
+        let started_unix_nanos = hostcalls::wall_nanos().unwrap_or(0);
+        let registry = Registry::new(catalog.families(), Limits::default(), started_unix_nanos);
+        let defaults = Config::default();
+        let period_nanos = u64::from(defaults.tick_millis()).saturating_mul(NANOS_PER_MILLI);
+        Worker {
+            gap_bounds_nanos: catalog.gap_bounds_nanos(),
+            catalog: Rc::new(catalog),
+            registry,
+            publisher: Publisher::new(period_nanos),
+            mirror: Mirror::default(),
+            models: Models::new(defaults.models().allow(), defaults.models().max()),
+            last_good: Vec::new(),
+            roots: Vec::new(),
+            period_nanos,
+            next_turn_nanos: 0,
+            turns: 0,
+            served: false,
+            started: false,
+            moved: Vec::new(),
+        }
+    }
+
+    /// Takes in a root's configuration; gives what the root is to work with.
+    pub(crate) fn configure(
+        &mut self,
+        root: u32,
+        identity: &[u8],
+        bytes: &[u8],
+    ) -> Option<Rc<Settings>> {
+        let parsed = plugin_config::parse(bytes);
+        let rejected = parsed.is_err();
+        self.roots.retain(|live| live.id != root);
+        self.roots.push(LiveRoot { id: root, rejected });
+        let settings = match parsed {
+            Ok(parsed) => {
+                for warning in &parsed.warnings {
+                    hostcalls::log(LogLevel::Warn, warning);
+                }
+                let settings = self.adopt(parsed.config);
+                self.last_good.retain(|(other, _)| other != identity);
+                self.last_good
+                    .push((identity.to_vec(), Rc::clone(&settings)));
+                hostcalls::log(LogLevel::Info, &settings.config.summary());
+                Some(settings)
+            }
+            Err(mistakes) => {
+                for mistake in mistakes.iter() {
+                    hostcalls::log(LogLevel::Error, &mistake.to_string());
+                }
+                let last = self.last_good_of(identity);
+                hostcalls::log(
+                    LogLevel::Error,
+                    if last.is_some() {
+                        "the configuration is refused; the last good one stays in force"
+                    } else {
+                        "the configuration is refused; nothing is measured until it is mended"
+                    },
+                );
+                last
+            }
+        };
+        self.show_rejections();
+        settings
+    }
+
+    fn last_good_of(&self, identity: &[u8]) -> Option<Rc<Settings>> {
+        self.last_good
+            .iter()
+            .find(|(other, _)| other == identity)
+            .map(|(_, settings)| Rc::clone(settings))
+    }
+
+    /// Puts a configuration in force. Only one that observes shapes the series.
+    fn adopt(&mut self, config: Config) -> Rc<Settings> {
+        if config.observes() {
+            let catalog = Catalog::new(&catalog_settings(&config));
+            let families = catalog.families();
+            if families != self.catalog.families() {
+                let limits = Limits {
+                    series: config.limits().series(),
+                    ..Limits::default()
+                };
+                let empty = Registry::new(Vec::new(), limits, 0);
+                let old = std::mem::replace(&mut self.registry, empty);
+                self.registry = old.reshape(families);
+            }
+            self.gap_bounds_nanos = catalog.gap_bounds_nanos();
+            self.catalog = Rc::new(catalog);
+            self.mirror.choose(&config);
+            self.models = Models::new(config.models().allow(), config.models().max());
+            self.period_nanos = u64::from(config.tick_millis()).saturating_mul(NANOS_PER_MILLI);
+            self.publisher.set_period(self.period_nanos);
+        }
+        Rc::new(Settings::new(config, self.gap_bounds_nanos.clone()))
+    }
+
+    fn show_rejections(&mut self) {
+        let rejected = self.roots.iter().any(|root| root.rejected);
+        let series = self.catalog.config_rejected(&mut self.registry);
+        self.registry.set_gauge(series, i64::from(rejected));
+    }
+
+    /// The tick period every root asks for.
+    pub(crate) fn tick_period_millis(&self) -> u32 {
+        u32::try_from(self.period_nanos / NANOS_PER_MILLI).unwrap_or(u32::MAX)
+    }
+
+    /// The monotonic time.
+    pub(crate) fn now_nanos(&mut self) -> u64 {
+        let reading = clock::read();
+        if let Some(error) = reading.refused {
+            self.note::<()>(Err(error));
+        }
+        reading.stamp.0
+    }
+
+    /// Counts a hostcall that was refused.
+    pub(crate) fn note<T>(&mut self, result: Result<T, HostError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.count_refusal(error.call);
+                None
+            }
+        }
+    }
+
+    fn count_refusal(&mut self, call: Call) {
+        let series = self
+            .catalog
+            .host_errors(&mut self.registry, call.as_str());
+        self.registry.add(series, 1);
+    }
+
+    /// Counts a stream that is not watched.
+    pub(crate) fn skipped(&mut self, reason: SkipReason) {
+        let series = self.catalog.skipped(&mut self.registry, reason);
+        self.registry.add(series, 1);
+    }
+
+    /// Puts a request's share of the in-flight gauges where it now belongs.
+    pub(crate) fn move_in_flight(
+        &mut self,
+        observer: &RequestObserver,
+        provider: Option<&str>,
+        share: &mut Option<InFlight>,
+    ) {
+        let phase = observer.phase();
+        let model = match share.as_ref() {
+            Some(share) => Rc::clone(&share.model),
+            None => self.models.known(observer.request_model()),
+        };
+        self.leave(share.take());
+        if phase != Phase::Ended {
+            let api = observer.api();
+            let provider = provider.unwrap_or(settings::provider(api));
+            let series =
+                self.catalog
+                    .in_flight(&mut self.registry, api, &model, provider, phase);
+            self.registry.shift_gauge(series, 1);
+            *share = Some(InFlight {
+                phase,
+                series,
+                model,
+            });
+        }
+    }
+
+    /// Takes a request's share out of the in-flight gauges.
+    pub(crate) fn leave(&mut self, share: Option<InFlight>) {
+        if let Some(share) = share {
+            self.registry.shift_gauge(share.series, -1);
+        }
+    }
+
+    /// Records a request that is over.
+    pub(crate) fn finished(&mut self, finished: &Finished<'_>) {
+        self.served = true;
+        let record = finished.record;
+        let request = record.request_model.as_ref().map(|name| name.as_str());
+        let response = record.response_model.as_ref().map(|name| name.as_str());
+        let (request_model, refused) = self.models.admit(request, record.accepted);
+        self.note(refused.map_or(Ok(()), Err));
+        let (response_model, refused) = match response {
+            Some(_) => self.models.admit(response, record.accepted),
+            None => (Rc::from(""), None),
+        };
+        self.note(refused.map_or(Ok(()), Err));
+        let model = if request.is_some() || response.is_none() {
+            &request_model
+        } else {
+            &response_model
+        };
+        let text = |bytes: &Option<Vec<u8>>| {
+            bytes
+                .as_ref()
+                .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let cluster = text(&finished.facts.cluster);
+        let endpoint = text(&finished.facts.endpoint);
+        let route = text(&finished.facts.route);
+        let config = &finished.settings.config;
+        let shown = config.labels();
+        let (address, port) = match endpoint.as_deref().and_then(|text| text.rsplit_once(':')) {
+            Some((address, port)) if shown.server_address() => (Some(address), Some(port)),
+            _ => (None, None),
+        };
+        let labels = RecordLabels {
+            model,
+            request_model: if request.is_some() { &request_model } else { "" },
+            response_model: &response_model,
+            provider: config.provider().unwrap_or(settings::provider(record.api)),
+            server_address: address,
+            server_port: port,
+            upstream_cluster: cluster.as_deref(),
+            upstream_endpoint: if shown.upstream_endpoint() {
+                endpoint.as_deref()
+            } else {
+                None
+            },
+            route: route.as_deref(),
+        };
+        let mut moved = std::mem::take(&mut self.moved);
+        let catalog = Rc::clone(&self.catalog);
+        // A request may have outlived the buckets it began with.
+        let resorted;
+        let record = if finished.settings.observer.gap_bounds_nanos == self.gap_bounds_nanos {
+            record
+        } else {
+            resorted = RequestRecord {
+                gaps: rebin_gaps(
+                    &record.gaps,
+                    &finished.settings.observer.gap_bounds_nanos,
+                    &self.gap_bounds_nanos,
+                ),
+                ..record.clone()
+            };
+            &resorted
+        };
+        catalog.record(record, &labels, &mut self.registry, &mut |step| {
+            moved.push(step);
+        });
+        for step in &moved {
+            let mirrored = self.mirror.follow(step, &catalog, &self.registry);
+            self.note(mirrored);
+        }
+        moved.clear();
+        self.moved = moved;
+    }
+
+    /// One tick of one of this machine's roots; the first of them in a period does the work.
+    pub(crate) fn tick(&mut self) {
+        let now = self.now_nanos();
+        if now < self.next_turn_nanos {
+            return;
+        }
+        // A little less than a period, so that a tick that comes a moment early is not passed over.
+        let wait = self.period_nanos.saturating_sub(self.period_nanos / 4);
+        self.next_turn_nanos = now.saturating_add(wait);
+        self.models.tick();
+        if !self.started {
+            self.started = true;
+            let series = self.catalog.worker_starts(&mut self.registry);
+            self.registry.add(series, 1);
+        }
+        self.show_itself();
+        if self.registry.changed_since_snapshot()
+            || self.publisher.owes()
+            || self.publisher.overslept(now)
+        {
+            let published = self
+                .publisher
+                .publish(&mut self.registry, now, &mut HostData);
+            self.note(published);
+        } else {
+            let beat = self.publisher.beat(now, &mut HostData);
+            self.note(beat);
+        }
+        self.lead(now);
+    }
+
+    /// Publishes outside the tick, so that a scrape shows what this worker has counted up to now.
+    pub(crate) fn publish_now(&mut self) {
+        if self.registry.changed_since_snapshot() {
+            let now = self.now_nanos();
+            let published = self
+                .publisher
+                .publish(&mut self.registry, now, &mut HostData);
+            self.note(published);
+        }
+    }
+
+    /// Gauges about this machine itself.
+    fn show_itself(&mut self) {
+        const PAGE_BYTES: usize = 65_536;
+        let memory = core::arch::wasm32::memory_size(0).saturating_mul(PAGE_BYTES);
+        self.catalog.show_machine(
+            &mut self.registry,
+            memory,
+            self.publisher.published_bytes(),
+        );
+    }
+
+    /// What one worker of the proxy does for all: folding what the dead have left, and the gauges
+    /// that would be wrong if each worker set them.
+    fn lead(&mut self, now: u64) {
+        let Some(own) = self.publisher.slot() else {
+            return;
+        };
+        let leads = snapshot_slots::leads(own, now, &mut HostData);
+        if self.note(leads) != Some(true) {
+            self.catalog.show_no_leader(&mut self.registry);
+            return;
+        }
+        if self.turns == 0 {
+            self.turns = TURNS_PER_MAINTENANCE;
+            let census = snapshot_slots::maintain(now, &mut HostData);
+            if let Some(census) = self.note(census) {
+                self.catalog.show_proxy(
+                    &mut self.registry,
+                    &[
+                        ("live", census.live),
+                        ("stale", census.stale),
+                        ("sealed", census.sealed),
+                        ("free", census.free),
+                        ("unreadable", census.unreadable),
+                    ],
+                );
+            }
+        }
+        self.turns = self.turns.saturating_sub(1);
+        if self.mirror.has_gauges() {
+            let view = snapshot_slots::read(now, &mut HostData);
+            if let Some(view) = self.note(view) {
+                let set = self.mirror.set_gauges(&view.snapshot, &self.catalog);
+                self.note(set);
+            }
+        }
+    }
+
+    /// A root of this machine has ended; the last one leaves a sealed slot behind.
+    pub(crate) fn root_ended(&mut self, root: u32) {
+        self.roots.retain(|live| live.id != root);
+        self.show_rejections();
+        // The canary machine is configured and ends without ever ticking or serving: it owns
+        // nothing and leaves nothing.
+        let has_a_share = self.publisher.slot().is_some() || self.served;
+        if self.roots.is_empty() && has_a_share {
+            let now = self.now_nanos();
+            let retired = self
+                .publisher
+                .retire(&mut self.registry, now, &mut HostData);
+            self.note(retired);
+        }
+    }
+}
