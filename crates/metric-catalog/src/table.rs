@@ -203,3 +203,50 @@ impl Definition {
         self
     }
 }
+
+// A row without a name, or a name without a row, does not compile.
+const _: () = assert!(Row::ConfigRejected as usize + 1 == ROWS);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_named_as_its_metric() {
+        let names: Vec<_> = metrics().map(|metric| metric.name).collect();
+        for (row, name) in [
+            (Row::RequestDuration, "gen_ai.server.request.duration"),
+            (Row::TimeToFirstToken, "gen_ai.server.time_to_first_token"),
+            (
+                Row::TimePerOutputToken,
+                "gen_ai.server.time_per_output_token",
+            ),
+            (Row::TokenUsage, "gen_ai.client.token.usage"),
+            (
+                Row::UsageInput,
+                "gen_ai.client.inference.usage.input_tokens",
+            ),
+            (
+                Row::UsageReasoning,
+                "gen_ai.client.inference.usage.reasoning.output_tokens",
+            ),
+            (
+                Row::OperationInput,
+                "gen_ai.client.inference.operation.input_tokens",
+            ),
+            (
+                Row::OperationOutput,
+                "gen_ai.client.inference.operation.output_tokens",
+            ),
+            (Row::Requests, "inference.requests"),
+            (Row::InterTokenLatency, "inference.inter_token.latency"),
+            (Row::CacheHitRatio, "inference.prompt_cache.hit_ratio"),
+            (Row::InFlight, "inference.requests.in_flight"),
+            (Row::BuildInfo, "inferometer.build.info"),
+            (Row::Slots, "inferometer.slots"),
+            (Row::ConfigRejected, "inferometer.config.rejected"),
+        ] {
+            assert_eq!(names.get(row as usize), Some(&name));
+        }
+    }
+}

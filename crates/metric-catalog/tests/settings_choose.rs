@@ -1,5 +1,13 @@
 //! What a configuration chooses reaches the families, and the lists of names that it may use are the catalogue's.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
 use metric_catalog::{Catalog, CatalogSettings, LabelSwitches, Semconv, definitions};
 use metric_registry::{FamilyDef, Kind};
 use request_observer::Api;

@@ -1,5 +1,13 @@
 //! The table of metrics keeps the rules that hold for all of them.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use metric_catalog::{Base, Definition, LabelValues, Profile, definitions, help};

@@ -19,9 +19,11 @@ pub(crate) fn clean<'a>(value: &'a str, most_bytes: usize, scratch: &'a mut Stri
 
 /// The longest beginning of at most that many bytes that ends on a character border.
 fn cut(value: &str, most_bytes: usize) -> &str {
-    value
-        .get(..value.floor_char_boundary(most_bytes))
-        .unwrap_or(value)
+    let most = most_bytes.min(value.len());
+    (0..=most)
+        .rev()
+        .find_map(|end| value.get(..end))
+        .unwrap_or_default()
 }
 
 /// True for the ASCII control characters and for the first byte of U+0080 to U+00BF, where the others lie.
@@ -57,6 +59,7 @@ mod tests {
     fn control_characters_are_replaced() {
         check("a\nb\0c\u{7f}d\u{85}e", 128, "a_b_c_d_e");
         check("£5", 128, "£5");
+        check("a\u{85}b", 128, "a_b");
         check("tab\tcut", 4, "tab_");
     }
 }

@@ -101,7 +101,7 @@ impl Snapshot {
     }
 }
 
-/// The layout is postcard's of these three fields; [`Reader`] reads the same by hand, to bound every list.
+/// The layout is postcard's of these three fields; `Reader` reads the same by hand, to bound every list.
 impl Serialize for Snapshot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Snapshot", 3)?;

@@ -1,5 +1,13 @@
 //! What accepted configurations mean, and what they are warned of.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
 use expect_test::{Expect, expect};
 use plugin_config::{APIS, Config, HISTOGRAMS, MIRRORED_METRICS, Semconv, parse};
 

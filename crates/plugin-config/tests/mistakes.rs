@@ -1,5 +1,13 @@
 //! The exact text of every mistake that people will read.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
 use expect_test::{Expect, expect, expect_file};
 use plugin_config::{Problem, parse};
 

@@ -1,4 +1,11 @@
 //! Ordinary content chunks are read without a single allocation.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
 #![allow(unsafe_code, reason = "a counting allocator can only be written so")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,11 @@
 //! The recorded answers of real servers give one record each, however their bytes are cut.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
 
 mod captures;
 

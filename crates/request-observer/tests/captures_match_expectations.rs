@@ -1,5 +1,12 @@
 //! Every recorded exchange gives what an independent decoder, written in another language, says of it.
 #![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
+#![allow(
     clippy::disallowed_methods,
     reason = "tests read the expectations from their file"
 )]

@@ -1,4 +1,11 @@
 //! How requests end: each outcome, and what stands over what.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
 
 use request_observer::{
     AnomalyKind, Ending, FinishReason, Outcome, Phase, RequestHead, RequestObserver, RequestRecord,

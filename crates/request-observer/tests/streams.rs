@@ -1,4 +1,11 @@
 //! What is made of streams: moments, gaps, tokens of an event, echoes, and every way to write an event.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
 
 use request_observer::{
     Ending, Outcome, Phase, RequestHead, RequestObserver, RequestRecord, ResponseHead, Settings,
@@ -185,8 +192,12 @@ fn interleaved_choices_have_their_own_gaps() {
         format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"a\"}}}}]}}\n\n")
     };
     let request = r#"{"n":2,"stream":true}"#;
-    let chunks = [&choice(0), &choice(1), &choice(0), &choice(1), DONE].map(|chunk: &str| chunk);
-    let record = observe("/v1/chat/completions", request, &chunks);
+    let (first, second) = (choice(0), choice(1));
+    let record = observe(
+        "/v1/chat/completions",
+        request,
+        &[&first, &second, &first, &second, DONE],
+    );
     assert_eq!(
         (record.gaps.count, record.gaps.counts[3]),
         (2, 2),

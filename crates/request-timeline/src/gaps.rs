@@ -63,7 +63,12 @@ mod tests {
 
     fn check(gap: u64, tokens: u32, bucket: usize, weight: u64) {
         let mut gaps = GapHistogram::new();
-        gaps.add(Stamp(100), Stamp(100 + gap), tokens, &[10, 20, 30]);
+        gaps.add(
+            Stamp(100),
+            Stamp(100_u64.saturating_add(gap)),
+            tokens,
+            &[10, 20, 30],
+        );
         assert_eq!(
             gaps.counts[bucket], weight,
             "gap {gap} of {tokens} tokens: {:?}",

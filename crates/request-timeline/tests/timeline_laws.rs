@@ -1,4 +1,11 @@
 //! Laws of a timeline that hold for any stamps, and its behaviour at the edges.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may fail by a panic"
+)]
 
 use proptest::prelude::*;
 use request_timeline::{GapHistogram, MAX_CHOICES, Moment, OutputEvent, Stamp, Timeline};

@@ -7,6 +7,10 @@ use crate::slot::Slot;
 
 const FORMAT: u8 = 1;
 
+/// How many series the base may hold; beyond, what is folded goes to overflow series, so that the
+/// base does not grow with every generation of workers.
+const SERIES_LIMIT: usize = 20_000;
+
 /// The sum of all folded slots.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
@@ -66,7 +70,8 @@ impl Base {
         let Some(snapshot) = value.read_snapshot() else {
             return false;
         };
-        self.snapshot.merge(&snapshot, Gauges::Ignore);
+        self.snapshot
+            .merge_within(&snapshot, Gauges::Ignore, SERIES_LIMIT);
         match self.folded.iter_mut().find(|folded| folded.slot == slot) {
             Some(folded) => folded.generation = value.generation,
             None => self.folded.push(Folded {

@@ -109,7 +109,8 @@ impl Publisher {
     }
 
     /// Writes the registry's counts for the last time and seals the slot, so that its gauges no
-    /// longer count and it can be folded at once. A later publish claims a slot anew.
+    /// longer count and it can be folded at once. What was written leaves the registry; a later
+    /// publish claims a slot anew.
     ///
     /// # Errors
     ///
@@ -125,6 +126,7 @@ impl Publisher {
             self.owned = None;
             self.handed_over = true;
             self.owes = true;
+            self.take_out_what_was_handed_over(registry);
         }
         Ok(publication)
     }

@@ -76,6 +76,17 @@ impl Http1Client {
         answer
     }
 
+    /// Closes the connection, as a client that left does, and opens another to the same peer.
+    ///
+    /// # Errors
+    ///
+    /// When the peer no longer listens.
+    pub async fn leave(&mut self) -> Result<()> {
+        let peer = self.stream.peer_addr().context("the connection has no peer")?;
+        *self = Http1Client::connect(peer).await?;
+        Ok(())
+    }
+
     /// Resets the connection instead of closing it.
     ///
     /// # Errors

@@ -44,13 +44,7 @@ pub fn shared_data(key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
 pub fn set_shared_data(key: &str, value: &[u8], cas: u32) -> Result<(), HostError> {
     // SAFETY: key and value are live and only read.
     let status = unsafe {
-        abi::proxy_set_shared_data(
-            key.as_ptr(),
-            key.len(),
-            value.as_ptr(),
-            value.len(),
-            cas,
-        )
+        abi::proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas)
     };
     HostError::check(Call::SetSharedData, status)
 }

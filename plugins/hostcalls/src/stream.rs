@@ -69,9 +69,8 @@ fn buffer(which: u32, max_size: usize) -> Result<Option<Vec<u8>>, HostError> {
     let mut data = ptr::null_mut();
     let mut size = 0;
     // SAFETY: the host writes both results.
-    let status = unsafe {
-        abi::proxy_get_buffer_bytes(which, 0, max_size, &raw mut data, &raw mut size)
-    };
+    let status =
+        unsafe { abi::proxy_get_buffer_bytes(which, 0, max_size, &raw mut data, &raw mut size) };
     found(Call::GetBuffer, status, data, size)
 }
 
@@ -84,9 +83,8 @@ pub fn property(path: &str) -> Result<Option<Vec<u8>>, HostError> {
     let mut data = ptr::null_mut();
     let mut size = 0;
     // SAFETY: the path is a live string; the host writes both results.
-    let status = unsafe {
-        abi::proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size)
-    };
+    let status =
+        unsafe { abi::proxy_get_property(path.as_ptr(), path.len(), &raw mut data, &raw mut size) };
     found(Call::GetProperty, status, data, size)
 }
 

@@ -3,7 +3,10 @@
 //! Start reading at [`root`] (one per listener and configuration), then [`stream`] (one per
 //! request), then [`worker`] (what all of them share within one virtual machine).
 
-#![allow(missing_docs, reason = "the macro of the dispatcher's crate makes a function without any")]
+#![allow(
+    missing_docs,
+    reason = "the macro of the dispatcher's crate makes a function without any"
+)]
 
 mod clock;
 mod ending;

@@ -31,10 +31,7 @@ impl Settings {
 
     /// Whether a path, without its query, is the one that scrapes are answered on.
     pub(crate) fn is_scrape_path(&self, path: &[u8]) -> bool {
-        let bare = path
-            .split(|byte| *byte == b'?')
-            .next()
-            .unwrap_or_default();
+        let bare = path.split(|byte| *byte == b'?').next().unwrap_or_default();
         self.config
             .scrape_path()
             .is_some_and(|scrape| scrape.as_bytes() == bare)

@@ -7,9 +7,7 @@ use std::rc::Rc;
 use hostcalls::{Body, Headers, HostError};
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
-use request_observer::{
-    Ending, RequestHead, RequestObserver, ResponseHead, SkipReason, Stamp,
-};
+use request_observer::{Ending, RequestHead, RequestObserver, ResponseHead, SkipReason, Stamp};
 
 use crate::clock;
 use crate::ending::{Facts, Wanted};
@@ -121,15 +119,24 @@ impl Stream {
         }
     }
 
-    fn answer_scrape(&self) {
+    /// Answers a scrape; where the host takes no answer at all, the request goes its way.
+    fn answer_scrape(&self) -> Action {
         let answered = match self.worker.try_borrow_mut() {
             Ok(mut worker) => scrape::answer(&mut worker),
-            Err(_) => return,
+            Err(_) => return Action::Continue,
         };
-        if let Err(error) = answered {
-            self.note(error);
-            if let Err(error) = scrape::refuse(error) {
+        let refused = match answered {
+            Ok(()) => Ok(()),
+            Err(error) => {
                 self.note(error);
+                scrape::refuse(error)
+            }
+        };
+        match refused {
+            Ok(()) => Action::Pause,
+            Err(error) => {
+                self.note(error);
+                Action::Continue
             }
         }
     }
@@ -247,8 +254,7 @@ impl HttpContext for Stream {
         let path = self.header(Headers::Request, ":path");
         if settings.is_scrape_path(&path) && (method == b"GET" || method == b"HEAD") {
             self.part = Part::Idle;
-            self.answer_scrape();
-            return Action::Pause;
+            return self.answer_scrape();
         }
         self.part = self.look(&settings, &method, &path, Stream::stamp);
         if end_of_stream {

@@ -153,16 +153,7 @@ impl Worker {
     fn adopt(&mut self, config: Config) -> Rc<Settings> {
         if config.observes() {
             let catalog = Catalog::new(&catalog_settings(&config));
-            let families = catalog.families();
-            if families != self.catalog.families() {
-                let limits = Limits {
-                    series: config.limits().series(),
-                    ..Limits::default()
-                };
-                let empty = Registry::new(Vec::new(), limits, 0);
-                let old = std::mem::replace(&mut self.registry, empty);
-                self.registry = old.reshape(families);
-            }
+            self.reshape(&catalog, &config);
             self.gap_bounds_nanos = catalog.gap_bounds_nanos();
             self.catalog = Rc::new(catalog);
             self.mirror.choose(&config);
@@ -171,6 +162,36 @@ impl Worker {
             self.publisher.set_period(self.period_nanos);
         }
         Rc::new(Settings::new(config, self.gap_bounds_nanos.clone()))
+    }
+
+    /// Gives the registry the families of a new catalogue. What was counted in the old shape goes to
+    /// the base first, so that no counter steps back when labels change or metrics go.
+    fn reshape(&mut self, catalog: &Catalog, config: &Config) {
+        let limits = Limits {
+            series: config.limits().series(),
+            ..Limits::default()
+        };
+        self.registry.set_limits(limits);
+        let families = catalog.families();
+        if families == self.catalog.families() {
+            return;
+        }
+        self.retire();
+        let empty = Registry::new(Vec::new(), limits, 0);
+        let old = std::mem::replace(&mut self.registry, empty);
+        self.registry = old.reshape(families);
+    }
+
+    /// Leaves a sealed slot behind, if there is anything to leave. The canary machine is configured
+    /// and ends without ever ticking or serving: it owns nothing and leaves nothing.
+    fn retire(&mut self) {
+        if self.publisher.slot().is_some() || self.served {
+            let now = self.now_nanos();
+            let retired = self
+                .publisher
+                .retire(&mut self.registry, now, &mut HostData);
+            self.note(retired);
+        }
     }
 
     fn show_rejections(&mut self) {
@@ -205,9 +226,7 @@ impl Worker {
     }
 
     fn count_refusal(&mut self, call: Call) {
-        let series = self
-            .catalog
-            .host_errors(&mut self.registry, call.as_str());
+        let series = self.catalog.host_errors(&mut self.registry, call.as_str());
         self.registry.add(series, 1);
     }
 
@@ -233,9 +252,9 @@ impl Worker {
         if phase != Phase::Ended {
             let api = observer.api();
             let provider = provider.unwrap_or(settings::provider(api));
-            let series =
-                self.catalog
-                    .in_flight(&mut self.registry, api, &model, provider, phase);
+            let series = self
+                .catalog
+                .in_flight(&mut self.registry, api, &model, provider, phase);
             self.registry.shift_gauge(series, 1);
             *share = Some(InFlight {
                 phase,
@@ -286,7 +305,11 @@ impl Worker {
         };
         let labels = RecordLabels {
             model,
-            request_model: if request.is_some() { &request_model } else { "" },
+            request_model: if request.is_some() {
+                &request_model
+            } else {
+                ""
+            },
             response_model: &response_model,
             provider: config.provider().unwrap_or(settings::provider(record.api)),
             server_address: address,
@@ -373,11 +396,8 @@ impl Worker {
     fn show_itself(&mut self) {
         const PAGE_BYTES: usize = 65_536;
         let memory = core::arch::wasm32::memory_size(0).saturating_mul(PAGE_BYTES);
-        self.catalog.show_machine(
-            &mut self.registry,
-            memory,
-            self.publisher.published_bytes(),
-        );
+        self.catalog
+            .show_machine(&mut self.registry, memory, self.publisher.published_bytes());
     }
 
     /// What one worker of the proxy does for all: folding what the dead have left, and the gauges
@@ -421,15 +441,8 @@ impl Worker {
     pub(crate) fn root_ended(&mut self, root: u32) {
         self.roots.retain(|live| live.id != root);
         self.show_rejections();
-        // The canary machine is configured and ends without ever ticking or serving: it owns
-        // nothing and leaves nothing.
-        let has_a_share = self.publisher.slot().is_some() || self.served;
-        if self.roots.is_empty() && has_a_share {
-            let now = self.now_nanos();
-            let retired = self
-                .publisher
-                .retire(&mut self.registry, now, &mut HostData);
-            self.note(retired);
+        if self.roots.is_empty() {
+            self.retire();
         }
     }
 }

@@ -16,7 +16,10 @@ const PURE: [(&str, &[&str]); 11] = [
         &["llm-payloads", "sse-parser", "request-timeline"],
     ),
     ("metric-registry", &[]),
-    ("metric-catalog", &["metric-registry", "request-observer"]),
+    (
+        "metric-catalog",
+        &["metric-registry", "prometheus-text", "request-observer"],
+    ),
     ("prometheus-text", &["metric-registry"]),
     ("name-admission", &[]),
     ("plugin-config", &[]),

@@ -164,6 +164,25 @@ fn every_short_number_is_judged_as_serde_json_judges_it() {
     }
 }
 
+#[test]
+fn any_byte_after_any_run_of_digits_is_judged_as_serde_json_judges_it() {
+    for digits in 1..=20 {
+        for byte in 0..0x80 {
+            for (before, after) in [("", ""), ("-", "1"), ("0.", "12345678"), ("1e-0", "")] {
+                let run = "987654321".repeat(3);
+                let number = [
+                    before.as_bytes(),
+                    &run.as_bytes()[..digits],
+                    &[byte],
+                    after.as_bytes(),
+                ];
+                let document = [b"[1,", &number.concat()[..], b"]"].concat();
+                check(&document, &[digits]);
+            }
+        }
+    }
+}
+
 fn longer_by_one(documents: &[Vec<u8>], alphabet: &[u8]) -> Vec<Vec<u8>> {
     let longer = |document: &Vec<u8>| {
         let document = document.clone();

@@ -1,6 +1,8 @@
 //! Documents made to hurt: deep, long, broken, or cleverly spelled.
 
-use json_scan::{Flaw, MAX_DEPTH, MAX_WANTED_DEPTH, Node, Outcome, Progress, Scanner};
+use json_scan::{
+    Flaw, MAX_DEPTH, MAX_WANTED_DEPTH, Node, Outcome, Progress, Scanner, TEXT_PREFIX_BYTES,
+};
 
 use crate::recorder::{Call, Recorder, Tag, number, scan, scan_pieces, text};
 
@@ -101,6 +103,7 @@ fn wanted_places_end_at_their_depth_while_the_document_goes_on() {
         .filter(|call| matches!(call, Call::Close("nest", _, 1)))
         .count();
     assert_eq!((opened, closed), (tagged, tagged));
+    assert_eq!(report.calls.len(), 2 * tagged + 1);
     assert_eq!(report.calls.last(), Some(&number("n", "5")));
 }
 
@@ -288,25 +291,31 @@ fn other_flaws_have_their_names() {
     }
 }
 
+const LONGEST_KEY: &str = match str::from_utf8(&[b'k'; TEXT_PREFIX_BYTES]) {
+    Ok(key) => key,
+    Err(_) => "",
+};
+const TOO_LONG_KEY: &str = match str::from_utf8(&[b'k'; TEXT_PREFIX_BYTES + 1]) {
+    Ok(key) => key,
+    Err(_) => "",
+};
+static LONG_KEYS: Node<Tag> = Node::root(&[
+    Node::leaf(LONGEST_KEY, "longest"),
+    Node::leaf(TOO_LONG_KEY, "too long"),
+    Node::leaf("model", "model"),
+]);
+
 #[test]
-fn a_long_key_is_no_wanted_key() {
-    const LONG: &str = match str::from_utf8(&[b'k'; 300]) {
-        Ok(key) => key,
-        Err(_) => "",
-    };
-    static LONG_KEYS: Node<Tag> =
-        Node::root(&[Node::leaf(LONG, "too long"), Node::leaf("model", "model")]);
+fn keys_are_found_up_to_the_length_of_the_buffer() {
     for len in [65, 255, 256, 257, 300, 100_000] {
-        let document = format!(
-            "{{\"{}\":1,\"model{}\":2,\"model\":3}}",
-            "k".repeat(len),
-            "l".repeat(len)
-        );
+        let (long, model) = ("k".repeat(len), "l".repeat(len));
+        let document = format!("{{\"{long}\":1,\"model{model}\":2,\"model\":3}}");
+        let longest = (len == TEXT_PREFIX_BYTES).then(|| number("longest", "1"));
+        let expected: Vec<Call> = longest.into_iter().chain([number("model", "3")]).collect();
         for piece_bytes in [1, 64, usize::MAX] {
             let report = scan_pieces(&LONG_KEYS, document.as_bytes().chunks(piece_bytes));
             assert_eq!(
-                report.calls,
-                [number("model", "3")],
+                report.calls, expected,
                 "key of {len}, pieces of {piece_bytes}"
             );
             assert_eq!(report.outcome, Outcome::Complete);

@@ -92,6 +92,14 @@ fn keys_are_compared_with_their_escapes_resolved() {
 }
 
 #[test]
+fn escapes_of_every_kind_may_follow_one_another() {
+    check(
+        r#"{"model":"\"\\\/\b\f\n\r\t\u0041\ud83d\ude00\u00e9\uD83D\uDE00x"}"#,
+        &[text("model", "\"\\/\u{8}\u{c}\n\r\tA😀é😀x")],
+    );
+}
+
+#[test]
 fn an_empty_key_is_a_key() {
     check(r#"{"":1,"usage":{"":2}}"#, &[number("empty key", "1")]);
 }

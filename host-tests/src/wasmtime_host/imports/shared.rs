@@ -2,7 +2,7 @@
 
 use wasmtime::Linker;
 
-use super::{ENV, answer, read_or_return, written};
+use super::{ENV, answer, answer_unless, read_or_return, written};
 use crate::wasmtime_host::memory::{Guest, give, read, read_text, write};
 use crate::wasmtime_host::stats::StatKey;
 use crate::wasmtime_host::status;
@@ -36,7 +36,10 @@ fn link_shared_data(linker: &mut Linker<VmState>) -> wasmtime::Result<()> {
         ENV,
         "proxy_set_shared_data",
         |mut guest: Guest<'_>, key: u32, key_size: u32, value: u32, value_size: u32, cas: u32| {
-            answer(&mut guest, "proxy_set_shared_data", |guest| {
+            // A key that is absent can be written by anybody: that cannot be lost to another write.
+            let absent = is_absent(&guest, key, key_size);
+            let is_a_lie = |refusal| absent && refusal == status::CAS_MISMATCH;
+            answer_unless(&mut guest, "proxy_set_shared_data", is_a_lie, |guest| {
                 let key = read_or_return!(read(guest, key, key_size));
                 let value = read_or_return!(read(guest, value, value_size));
                 let state = guest.data();
@@ -46,6 +49,13 @@ fn link_shared_data(linker: &mut Linker<VmState>) -> wasmtime::Result<()> {
         },
     )?;
     Ok(())
+}
+
+fn is_absent(guest: &Guest<'_>, key: u32, key_size: u32) -> bool {
+    let state = guest.data();
+    let process = state.process.borrow();
+    read(guest, key, key_size)
+        .is_some_and(|key| process.shared_data.get(&state.vm_id, &key).is_none())
 }
 
 fn link_stats(linker: &mut Linker<VmState>) -> wasmtime::Result<()> {
