@@ -5,6 +5,8 @@
     reason = "this file is a test"
 )]
 
+#[path = "wasmtime_support/leb128.rs"]
+mod leb128;
 #[path = "wasmtime_support/tiny_module.rs"]
 mod tiny_module;
 

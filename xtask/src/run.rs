@@ -72,10 +72,21 @@ struct UpstreamUrl {
 pub(crate) fn run(args: RunArgs) -> Result<()> {
     // Mistakes first: nobody should wait for a build to learn of them.
     let configuration = configuration(args.config.as_deref())?;
-    let certificates = args.upstream.is_tls.then(trusted_certificates).transpose()?;
+    let certificates = args
+        .upstream
+        .is_tls
+        .then(trusted_certificates)
+        .transpose()?;
     let built = build::build(&mut |line| println!("{line}"))?;
-    let binary = envoy_harness::locate(args.envoy.as_deref(), &workspace::tools(), &mut |line| println!("{line}"))?;
-    println!("Envoy {} from {}: {}", binary.version, binary.source, binary.path.display());
+    let binary = envoy_harness::locate(args.envoy.as_deref(), &workspace::tools(), &mut |line| {
+        println!("{line}")
+    })?;
+    println!(
+        "Envoy {} from {}: {}",
+        binary.version,
+        binary.source,
+        binary.path.display()
+    );
     let options = options(&args, &built.path, &configuration, certificates);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
@@ -94,20 +105,35 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
 }
 
 /// Says when it serves, and comes back only with an error.
-async fn serve(upstream: &UpstreamUrl, envoy: &mut EnvoyProcess) -> Result<std::convert::Infallible> {
+async fn serve(
+    upstream: &UpstreamUrl,
+    envoy: &mut EnvoyProcess,
+) -> Result<std::convert::Infallible> {
     envoy.wait_ready(READY_LIMIT).await?;
     let observed = envoy.listener_address("observe").await?;
     let scraped = envoy.listener_address("scrape").await?;
     let address = (upstream.host.trim_matches(['[', ']']), upstream.port);
-    if !matches!(timeout(KNOCK_LIMIT, TcpStream::connect(address)).await, Ok(Ok(_))) {
-        println!("warning: nothing accepts connections at {} yet", upstream.authority);
+    if !matches!(
+        timeout(KNOCK_LIMIT, TcpStream::connect(address)).await,
+        Ok(Ok(_))
+    ) {
+        println!(
+            "warning: nothing accepts connections at {} yet",
+            upstream.authority
+        );
     }
     println!("ready");
-    println!("  send requests to   http://{observed}  (instead of {})", upstream.url());
+    println!(
+        "  send requests to   http://{observed}  (instead of {})",
+        upstream.url()
+    );
     println!("  scrape metrics at  http://{scraped}{SCRAPE_PATH}");
     println!("  stop with Ctrl-C or SIGTERM");
     let status = envoy.wait().await?;
-    bail!("Envoy ended by itself with {status}; its last lines:\n{}", last_lines(&envoy.log(), 20))
+    bail!(
+        "Envoy ended by itself with {status}; its last lines:\n{}",
+        last_lines(&envoy.log(), 20)
+    )
 }
 
 /// The text of the plugin's configuration, once nothing is wrong with it.
@@ -115,25 +141,42 @@ fn configuration(file: Option<&Path>) -> Result<String> {
     let Some(file) = file else {
         return Ok("{}".to_owned());
     };
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     match plugin_config::parse(text.as_bytes()) {
         Ok(parsed) => {
             for warning in &parsed.warnings {
                 println!("warning: {warning}");
             }
             if !parsed.config.observes() {
-                bail!("{}: `observe` is off, so there would be nothing to see", file.display());
+                bail!(
+                    "{}: `observe` is off, so there would be nothing to see",
+                    file.display()
+                );
             }
             Ok(text)
         }
         Err(mistakes) => {
-            let lines: Vec<String> = mistakes.iter().map(|mistake| format!("  {mistake}")).collect();
-            bail!("{}: {} mistakes\n{}", file.display(), lines.len(), lines.join("\n"))
+            let lines: Vec<String> = mistakes
+                .iter()
+                .map(|mistake| format!("  {mistake}"))
+                .collect();
+            bail!(
+                "{}: {} mistakes\n{}",
+                file.display(),
+                lines.len(),
+                lines.join("\n")
+            )
         }
     }
 }
 
-fn options(args: &RunArgs, module: &Path, configuration: &str, certificates: Option<PathBuf>) -> EnvoyOptions {
+fn options(
+    args: &RunArgs,
+    module: &Path,
+    configuration: &str,
+    certificates: Option<PathBuf>,
+) -> EnvoyOptions {
     let plugin = WasmPlugin::new(module);
     let host = args.upstream.host.trim_matches(['[', ']']);
     let mut upstream = Upstream::new("inference", host, args.upstream.port);
@@ -141,11 +184,15 @@ fn options(args: &RunArgs, module: &Path, configuration: &str, certificates: Opt
         server_name: host.to_owned(),
         trusted_certificates: Some(trusted),
     });
-    let mut options =
-        EnvoyOptions::observed(upstream, plugin.clone(), configuration).with_scrape(plugin, SCRAPE_CONFIGURATION);
+    let mut options = EnvoyOptions::observed(upstream, plugin.clone(), configuration)
+        .with_scrape(plugin, SCRAPE_CONFIGURATION);
     options.concurrency = args.workers;
     for listener in &mut options.listeners {
-        listener.address = if listener.name == "scrape" { args.scrape } else { args.listen };
+        listener.address = if listener.name == "scrape" {
+            args.scrape
+        } else {
+            args.listen
+        };
         if let Route::Upstream { host_rewrite, .. } = &mut listener.route {
             *host_rewrite = Some(args.upstream.authority.clone());
         }
@@ -155,13 +202,20 @@ fn options(args: &RunArgs, module: &Path, configuration: &str, certificates: Opt
 
 impl UpstreamUrl {
     fn url(&self) -> String {
-        format!("{}://{}", if self.is_tls { "https" } else { "http" }, self.authority)
+        format!(
+            "{}://{}",
+            if self.is_tls { "https" } else { "http" },
+            self.authority
+        )
     }
 }
 
 fn parse_upstream(text: &str) -> Result<UpstreamUrl, String> {
-    const EXPECTED: &str = "give a URL such as `http://127.0.0.1:8000` or `https://api.example.com`";
-    let uri: Uri = text.parse().map_err(|error| format!("{error}; {EXPECTED}"))?;
+    const EXPECTED: &str =
+        "give a URL such as `http://127.0.0.1:8000` or `https://api.example.com`";
+    let uri: Uri = text
+        .parse()
+        .map_err(|error| format!("{error}; {EXPECTED}"))?;
     let is_tls = match uri.scheme_str() {
         Some("http") => false,
         Some("https") => true,
@@ -171,13 +225,22 @@ fn parse_upstream(text: &str) -> Result<UpstreamUrl, String> {
         return Err(EXPECTED.to_owned());
     };
     if authority.as_str().contains('@') {
-        return Err(format!("a user or password cannot be passed on; {EXPECTED}"));
+        return Err(format!(
+            "a user or password cannot be passed on; {EXPECTED}"
+        ));
     }
-    if uri.path_and_query().is_some_and(|path| path.as_str() != "/") {
-        return Err(format!("without a path, as clients' own paths are passed on as they are; {EXPECTED}"));
+    if uri
+        .path_and_query()
+        .is_some_and(|path| path.as_str() != "/")
+    {
+        return Err(format!(
+            "without a path, as clients' own paths are passed on as they are; {EXPECTED}"
+        ));
     }
     if is_tls && host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
-        return Err(format!("https by name, since certificates are for names; {EXPECTED}"));
+        return Err(format!(
+            "https by name, since certificates are for names; {EXPECTED}"
+        ));
     }
     Ok(UpstreamUrl {
         is_tls,
@@ -192,7 +255,11 @@ fn trusted_certificates() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(CERTIFICATES_VARIABLE) {
         return Ok(PathBuf::from(named));
     }
-    match CERTIFICATES.iter().map(Path::new).find(|path| path.is_file()) {
+    match CERTIFICATES
+        .iter()
+        .map(Path::new)
+        .find(|path| path.is_file())
+    {
         Some(path) => Ok(path.to_owned()),
         None => bail!(
             "no file of trusted certificates, without which https cannot be trusted: install the package \
@@ -215,27 +282,65 @@ mod tests {
     }
 
     fn line(words: &[&str]) -> RunArgs {
-        Line::try_parse_from(["run"].iter().chain(words)).unwrap().args
+        Line::try_parse_from(["run"].iter().chain(words))
+            .unwrap()
+            .args
     }
 
     #[test]
     fn a_url_gives_host_port_and_tls() {
         let cases = [
-            ("http://127.0.0.1:8000", false, "127.0.0.1", 8000, "127.0.0.1:8000"),
+            (
+                "http://127.0.0.1:8000",
+                false,
+                "127.0.0.1",
+                8000,
+                "127.0.0.1:8000",
+            ),
             ("http://localhost/", false, "localhost", 80, "localhost"),
-            ("https://api.example.com", true, "api.example.com", 443, "api.example.com"),
+            (
+                "https://api.example.com",
+                true,
+                "api.example.com",
+                443,
+                "api.example.com",
+            ),
             ("http://[::1]:8443", false, "[::1]", 8443, "[::1]:8443"),
         ];
         for (text, is_tls, host, port, authority) in cases {
             let (host, authority) = (host.to_owned(), authority.to_owned());
-            assert_eq!(parse_upstream(text), Ok(UpstreamUrl { is_tls, host, port, authority }), "{text}");
+            assert_eq!(
+                parse_upstream(text),
+                Ok(UpstreamUrl {
+                    is_tls,
+                    host,
+                    port,
+                    authority
+                }),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_server_is_refused_with_an_example() {
-        for text in ["127.0.0.1:8000", "https://127.0.0.1", "https://[::1]:1", "ftp://x", "http://x/v1", "http://x/?a=b", "http://user@x", "", "http://"] {
-            assert!(parse_upstream(text).unwrap_err().contains("http://127.0.0.1:8000"), "{text}");
+        for text in [
+            "127.0.0.1:8000",
+            "https://127.0.0.1",
+            "https://[::1]:1",
+            "ftp://x",
+            "http://x/v1",
+            "http://x/?a=b",
+            "http://user@x",
+            "",
+            "http://",
+        ] {
+            assert!(
+                parse_upstream(text)
+                    .unwrap_err()
+                    .contains("http://127.0.0.1:8000"),
+                "{text}"
+            );
         }
     }
 
@@ -257,14 +362,23 @@ mod tests {
         let bootstrap = options.bootstrap(Path::new("/tmp/example"));
         let at = |place: &str| bootstrap.pointer(place).cloned().unwrap_or_default();
         let port = |listener: usize| {
-            at(&format!("/static_resources/listeners/{listener}/address/socket_address/port_value"))
+            at(&format!(
+                "/static_resources/listeners/{listener}/address/socket_address/port_value"
+            ))
         };
         assert_eq!((port(0), port(1)), (json!(1234), json!(5678)));
         let text = bootstrap.to_string();
-        for piece in ["/trusted.crt", "\"sni\":\"api.example.com\"", "\"host_rewrite_literal\":\"api.example.com\""] {
+        for piece in [
+            "/trusted.crt",
+            "\"sni\":\"api.example.com\"",
+            "\"host_rewrite_literal\":\"api.example.com\"",
+        ] {
             assert!(text.contains(piece), "{piece} in {text}");
         }
-        assert_ne!(at("/static_resources/clusters/0/transport_socket"), Value::Null);
+        assert_ne!(
+            at("/static_resources/clusters/0/transport_socket"),
+            Value::Null
+        );
     }
 
     #[test]
@@ -273,9 +387,17 @@ mod tests {
         let file = folder.path().join("config.json");
         std::fs::write(&file, r#"{"tick": 5, "lables": {}}"#).unwrap();
         let error = configuration(Some(&file)).unwrap_err().to_string();
-        assert!(error.contains("2 mistakes") && error.contains("`tick`") && error.contains("`lables`"), "{error}");
+        assert!(
+            error.contains("2 mistakes") && error.contains("`tick`") && error.contains("`lables`"),
+            "{error}"
+        );
         std::fs::write(&file, SCRAPE_CONFIGURATION).unwrap();
-        assert!(configuration(Some(&file)).unwrap_err().to_string().contains("`observe` is off"));
+        assert!(
+            configuration(Some(&file))
+                .unwrap_err()
+                .to_string()
+                .contains("`observe` is off")
+        );
         std::fs::write(&file, r#"{"tick": "500ms"}"#).unwrap();
         assert_eq!(configuration(Some(&file)).unwrap(), r#"{"tick": "500ms"}"#);
         assert_eq!(configuration(None).unwrap(), "{}");

@@ -238,7 +238,7 @@ mod tests {
             Err(SkipReason::NotGenerationRoute),
         );
         check(&post("/v1/models"), Err(SkipReason::NotGenerationRoute));
-        check(&RequestHead::default(), Err(SkipReason::NotGenerationRoute));
+        check(&RequestHead::default(), Err(SkipReason::NotPost));
         check(
             &RequestHead {
                 path: b"/\xff\xfe\0",

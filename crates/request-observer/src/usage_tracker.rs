@@ -284,7 +284,21 @@ mod tests {
             &[delta.clone(), bare_delta],
             usage(724, 4, Some(704)),
         );
-        check(Api::Messages, 1, 1, &[delta, start], usage(724, 4, None));
+        check(
+            Api::Messages,
+            1,
+            1,
+            &[delta.clone(), start],
+            usage(724, 4, None),
+        );
+        let placeholder = event(0, 0, usage(9, 1, Some(8)));
+        check(
+            Api::Messages,
+            1,
+            1,
+            &[placeholder, delta],
+            usage(724, 4, Some(704)),
+        );
     }
 
     #[test]

@@ -135,6 +135,12 @@ fn an_event_may_be_written_in_any_way_that_the_format_allows() {
         );
         assert!(record.anomalies.is_empty(), "{start:?} {end:?}");
     }
+    let joined = "data: {\"usage\":{\"prompt_tokens\":1\ndata: 2}}\n\n";
+    assert_eq!(
+        chat(&[joined]).usage,
+        Usage::default(),
+        "a line feed joins two lines of data"
+    );
     let split = payload.replacen(',', ",\ndata: ", 1);
     assert_eq!(
         chat(&[&format!("data: {split}\n\n")]).estimated_output,

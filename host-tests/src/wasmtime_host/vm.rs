@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use anyhow::bail;
-use wasmtime::{Store, StoreLimitsBuilder};
+use wasmtime::{Instance, Store, StoreLimitsBuilder};
 
 use super::callbacks::{Callback, Callbacks};
 use super::context::{Context, Phase, RootContext, RootOptions, StreamContext};
@@ -41,6 +41,7 @@ impl Default for VmOptions {
 /// The instance and all it needs; handles share it.
 pub(super) struct VmBody {
     pub(super) store: Store<VmState>,
+    instance: Instance,
     callbacks: Callbacks,
     fuel_per_callback: u64,
     failure: Option<String>,
@@ -84,6 +85,7 @@ impl Vm {
         store.data_mut().guest = Some(memory);
         let mut body = VmBody {
             store,
+            instance,
             callbacks,
             fuel_per_callback: options.fuel_per_callback,
             failure: None,
@@ -136,6 +138,14 @@ impl Vm {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.body.borrow().memory_bytes()
+    }
+
+    /// The value of a 64-bit global that the module exports; nothing where it exports none.
+    #[must_use]
+    pub fn exported_number(&self, name: &str) -> Option<i64> {
+        let body = &mut *self.body.borrow_mut();
+        let global = body.instance.get_global(&mut body.store, name)?;
+        global.get(&mut body.store).i64()
     }
 
     /// What the latest callback did.

@@ -1,5 +1,7 @@
 //! Assembles a WebAssembly module from a handful of instructions, for tests of the host itself.
 
+use crate::leb128::write_unsigned;
+
 /// The type of 32-bit integers, the only one these modules need but for one argument.
 pub(crate) const I32: u8 = 0x7f;
 pub(crate) const I64: u8 = 0x7e;
@@ -157,18 +159,6 @@ fn section<Item>(
 fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_unsigned(out, count(bytes.len()));
     out.extend(bytes);
-}
-
-/// A number in LEB128.
-pub(crate) fn write_unsigned(out: &mut Vec<u8>, mut number: u32) {
-    loop {
-        let low = u8::try_from(number & 0x7f).unwrap();
-        number >>= 7;
-        if number == 0 {
-            return out.push(low);
-        }
-        out.push(low | 0x80);
-    }
 }
 
 fn write_signed(out: &mut Vec<u8>, mut number: i32) {

@@ -64,11 +64,3 @@ pub(crate) fn catalog_settings(config: &Config) -> CatalogSettings {
 fn api(name: &str) -> Option<Api> {
     Api::ALL.into_iter().find(|api| api.as_str() == name)
 }
-
-/// The provider that a client of this API believes it calls.
-pub(crate) fn provider(api: Api) -> &'static str {
-    match api {
-        Api::Messages => "anthropic",
-        Api::ChatCompletions | Api::Completions | Api::Responses | Api::Embeddings => "openai",
-    }
-}

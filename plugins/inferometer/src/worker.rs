@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hostcalls::{Call, HostError, LogLevel};
-use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, rebin_gaps};
+use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, default_provider, rebin_gaps};
 use metric_registry::{Limits, Registry, SeriesId};
 use plugin_config::Config;
 use request_observer::{Phase, RequestObserver, RequestRecord, SkipReason};
@@ -15,7 +15,7 @@ use crate::clock;
 use crate::ending::Facts;
 use crate::mirror::Mirror;
 use crate::models::Models;
-use crate::settings::{self, Settings, catalog_settings};
+use crate::settings::{Settings, catalog_settings};
 use crate::shared::HostData;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
@@ -251,7 +251,7 @@ impl Worker {
         self.leave(share.take());
         if phase != Phase::Ended {
             let api = observer.api();
-            let provider = provider.unwrap_or(settings::provider(api));
+            let provider = provider.unwrap_or(default_provider(api));
             let series = self
                 .catalog
                 .in_flight(&mut self.registry, api, &model, provider, phase);
@@ -311,7 +311,7 @@ impl Worker {
                 ""
             },
             response_model: &response_model,
-            provider: config.provider().unwrap_or(settings::provider(record.api)),
+            provider: config.provider().unwrap_or(default_provider(record.api)),
             server_address: address,
             server_port: port,
             upstream_cluster: cluster.as_deref(),

@@ -31,9 +31,15 @@ struct Moment {
 impl Moment {
     fn new(at: Instant, scrape: &Scrape, truth: &Truth) -> Moment {
         let rows = |(model, truth): (&String, &load_generator::ModelTruth)| {
-            (model.clone(), [Row::scraped(scrape, model), Row::measured(truth)])
+            (
+                model.clone(),
+                [Row::scraped(scrape, model), Row::measured(truth)],
+            )
         };
-        Moment { at, models: truth.models().iter().map(rows).collect() }
+        Moment {
+            at,
+            models: truth.models().iter().map(rows).collect(),
+        }
     }
 }
 
@@ -83,17 +89,38 @@ const SIDES: [&str; 2] = ["scrape", "clients"];
 
 fn table(seconds: u64, history: &VecDeque<Moment>) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header([
-        "model", "seen by", "req/s", "in flight", "TTFT p50", "p95", "inter-token p50", "p95", "tokens/s", "cached",
+        "model",
+        "seen by",
+        "req/s",
+        "in flight",
+        "TTFT p50",
+        "p95",
+        "inter-token p50",
+        "p95",
+        "tokens/s",
+        "cached",
         "errors",
     ]);
-    for (model, rows) in history.back().map(|moment| &moment.models).into_iter().flatten() {
+    for (model, rows) in history
+        .back()
+        .map(|moment| &moment.models)
+        .into_iter()
+        .flatten()
+    {
         for (side, (name, row)) in SIDES.iter().zip(rows).enumerate() {
             let [requests, tokens] = rates(history, model, side);
-            let ([first_p50, first_p95], [inter_p50, inter_p95]) = (row.first_token, row.inter_token);
+            let ([first_p50, first_p95], [inter_p50, inter_p95]) =
+                (row.first_token, row.inter_token);
             table.add_row([
-                if side == 0 { model.clone() } else { String::new() },
+                if side == 0 {
+                    model.clone()
+                } else {
+                    String::new()
+                },
                 (*name).to_owned(),
                 number(requests),
                 format!("{:.0}", row.in_flight),
@@ -113,15 +140,26 @@ fn table(seconds: u64, history: &VecDeque<Moment>) -> String {
 /// One line a model, each figure as the scrape has it and, after a stroke, as the clients do.
 fn lines(seconds: u64, history: &VecDeque<Moment>) -> String {
     let mut lines = String::new();
-    for (model, [scraped, measured]) in history.back().map(|moment| &moment.models).into_iter().flatten() {
+    for (model, [scraped, measured]) in history
+        .back()
+        .map(|moment| &moment.models)
+        .into_iter()
+        .flatten()
+    {
         let [scraped_rates, measured_rates] = [0, 1].map(|side| rates(history, model, side));
         let rate = |index: usize| {
             let of = |rates: [Option<f64>; 2]| number(rates.get(index).copied().flatten());
             format!("{}/{}", of(scraped_rates), of(measured_rates))
         };
-        let times = |[scraped_p50, scraped_p95]: Quantiles, [measured_p50, measured_p95]: Quantiles| {
-            let both = |scraped, measured| format!("{}/{}", milliseconds(scraped), milliseconds(measured));
-            format!("p50 {} p95 {}", both(scraped_p50, measured_p50), both(scraped_p95, measured_p95))
+        let times = |[scraped_p50, scraped_p95]: Quantiles,
+                     [measured_p50, measured_p95]: Quantiles| {
+            let both =
+                |scraped, measured| format!("{}/{}", milliseconds(scraped), milliseconds(measured));
+            format!(
+                "p50 {} p95 {}",
+                both(scraped_p50, measured_p50),
+                both(scraped_p95, measured_p95)
+            )
         };
         lines.push_str(&format!(
             "{seconds:4} s  {model}: req/s {}, in flight {:.0}/{:.0}, TTFT {}, inter-token {}, tokens/s {}, \
@@ -146,7 +184,9 @@ fn number(value: Option<f64>) -> String {
 }
 
 fn milliseconds(seconds: Option<f64>) -> String {
-    seconds.map_or("-".to_owned(), |seconds| format!("{:.1} ms", seconds * 1000.0))
+    seconds.map_or("-".to_owned(), |seconds| {
+        format!("{:.1} ms", seconds * 1000.0)
+    })
 }
 
 fn ratio(row: &Row) -> String {
@@ -170,7 +210,19 @@ mod tests {
             first_token: [Some(0.05), None],
             ..Row::default()
         };
-        Moment { at, models: BTreeMap::from([("m".to_owned(), [scraped, Row { requests: 1.0, ..scraped }])]) }
+        Moment {
+            at,
+            models: BTreeMap::from([(
+                "m".to_owned(),
+                [
+                    scraped,
+                    Row {
+                        requests: 1.0,
+                        ..scraped
+                    },
+                ],
+            )]),
+        }
     }
 
     #[test]
@@ -186,11 +238,20 @@ mod tests {
     #[test]
     fn both_forms_show_both_sides() {
         let start = Instant::now();
-        let history = VecDeque::from([moment(start, 10.0), moment(start + Duration::from_secs(2), 30.0)]);
+        let history = VecDeque::from([
+            moment(start, 10.0),
+            moment(start + Duration::from_secs(2), 30.0),
+        ]);
         let line = lines(7, &history);
-        assert!(line.contains("req/s 10.0/0.0") && line.contains("p50 50.0 ms/50.0 ms p95 -/-"), "{line}");
+        assert!(
+            line.contains("req/s 10.0/0.0") && line.contains("p50 50.0 ms/50.0 ms p95 -/-"),
+            "{line}"
+        );
         let table = table(7, &history);
         let rows: Vec<&str> = table.lines().filter(|line| line.contains("25 %")).collect();
-        assert!(rows.len() == 2 && rows[0].contains("scrape") && rows[1].contains("clients"), "{table}");
+        assert!(
+            rows.len() == 2 && rows[0].contains("scrape") && rows[1].contains("clients"),
+            "{table}"
+        );
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(args: DemoArgs) -> Result<()> {
         let outcome = perform(&args, &stage).await;
         // Whatever came out, Envoy's own end is looked at too: a proxy that crashed has shown nothing.
         let stopped = stage.clear().await;
-        outcome.and_then(|()| stopped)
+        outcome.and(stopped)
     })
 }
 
@@ -151,8 +151,10 @@ async fn settle(stage: &Stage, truth: &Truth) -> Result<u32> {
     loop {
         sleep(TICK * ticks + TICK / 5 - started.elapsed()).await;
         let scrape = stage.scrape().await?;
-        let is_complete =
-            truth.models().iter().all(|(model, truth)| row::requests(&scrape, model) >= row::exact(truth.finished()));
+        let is_complete = truth
+            .models()
+            .iter()
+            .all(|(model, truth)| row::requests(&scrape, model) >= row::exact(truth.finished()));
         if is_complete || ticks >= MOST_TICKS {
             return Ok(ticks);
         }

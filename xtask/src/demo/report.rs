@@ -12,7 +12,9 @@ use super::{DemoArgs, settings};
 /// One line a check.
 pub(super) fn table(checks: &[Check]) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_preset(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["model", "what", "scrape", "clients", "must be", "agrees"]);
     for check in checks {
         table.add_row([
@@ -38,8 +40,11 @@ pub(super) fn document(
 ) -> Result<String> {
     let served = stage.served();
     let models_checked = models(checks);
-    let truths: Map<String, Value> =
-        truth.models().iter().map(|(model, truth)| (model.clone(), measured(truth))).collect();
+    let truths: Map<String, Value> = truth
+        .models()
+        .iter()
+        .map(|(model, truth)| (model.clone(), measured(truth)))
+        .collect();
     let document = json!({
         "agrees": agrees,
         "settings": settings(args),

@@ -4,7 +4,10 @@ use load_generator::ModelTruth;
 use load_generator::exposition::Scrape;
 
 /// The time to the first token; its series name the model in `gen_ai_request_model`.
-pub(super) const FIRST_TOKEN: (&str, &str) = ("gen_ai_server_time_to_first_token_seconds", "gen_ai_request_model");
+pub(super) const FIRST_TOKEN: (&str, &str) = (
+    "gen_ai_server_time_to_first_token_seconds",
+    "gen_ai_request_model",
+);
 /// The time between output events.
 pub(super) const INTER_TOKEN: (&str, &str) = ("inference_inter_token_latency_seconds", "model");
 /// The whole time of a request.
@@ -48,10 +51,17 @@ impl Row {
     pub(super) fn scraped(scrape: &Scrape, model: &str) -> Row {
         let sum = |name: &str| scrape.sum(name, &[("model", model)]).unwrap_or(0.0);
         let outcomes = scrape.sums_by(REQUESTS, &[("model", model)], "outcome");
-        let good: f64 = ["success", "client_cancel"].iter().filter_map(|outcome| outcomes.get(*outcome)).sum();
+        let good: f64 = ["success", "client_cancel"]
+            .iter()
+            .filter_map(|outcome| outcomes.get(*outcome))
+            .sum();
         let quantiles = |(name, label): (&str, &str)| {
             let histogram = scrape.histogram(name, &[(label, model)]);
-            QUANTILES.map(|quantile| histogram.as_ref().and_then(|histogram| histogram.quantile(quantile)))
+            QUANTILES.map(|quantile| {
+                histogram
+                    .as_ref()
+                    .and_then(|histogram| histogram.quantile(quantile))
+            })
         };
         Row {
             requests: sum(REQUESTS),
@@ -74,7 +84,8 @@ impl Row {
             output_tokens: exact(truth.output_tokens + truth.unstated_output_events),
             input_tokens: exact(truth.input_tokens),
             cached_tokens: exact(truth.cached_input_tokens),
-            first_token: QUANTILES.map(|quantile| truth.time_to_first_token.quantile_seconds(quantile)),
+            first_token: QUANTILES
+                .map(|quantile| truth.time_to_first_token.quantile_seconds(quantile)),
             inter_token: QUANTILES.map(|quantile| truth.inter_token.quantile_seconds(quantile)),
         }
     }
@@ -86,7 +97,10 @@ pub(super) fn requests(scrape: &Scrape, model: &str) -> f64 {
 }
 
 /// A count as the number a scrape would show.
-#[allow(clippy::cast_precision_loss, reason = "exact up to 2^53, far beyond any demonstration")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "exact up to 2^53, far beyond any demonstration"
+)]
 pub(super) fn exact(count: u64) -> f64 {
     count as f64
 }

@@ -44,8 +44,15 @@ impl Stage {
         envoy_version: Option<&str>,
         models: &[&str],
     ) -> Result<Stage> {
-        let binary = envoy_harness::locate(envoy_version, &workspace::tools(), &mut |line| println!("{line}"))?;
-        println!("Envoy {} from {}: {}", binary.version, binary.source, binary.path.display());
+        let binary = envoy_harness::locate(envoy_version, &workspace::tools(), &mut |line| {
+            println!("{line}")
+        })?;
+        println!(
+            "Envoy {} from {}: {}",
+            binary.version,
+            binary.source,
+            binary.path.display()
+        );
         let simulator = Simulator::start(Settings {
             behaviour: behaviour(),
             models: models.iter().map(ToString::to_string).collect(),
@@ -56,8 +63,8 @@ impl Stage {
         println!("simulated inference server: http://{}", simulator.address());
         let plugin = WasmPlugin::new(module);
         let upstream = Upstream::at("inference", simulator.address());
-        let mut options =
-            EnvoyOptions::observed(upstream, plugin.clone(), "{}").with_scrape(plugin, SCRAPE_CONFIGURATION);
+        let mut options = EnvoyOptions::observed(upstream, plugin.clone(), "{}")
+            .with_scrape(plugin, SCRAPE_CONFIGURATION);
         options.concurrency = workers;
         let mut envoy = EnvoyProcess::start(&binary, &options)?;
         println!("Envoy is starting with {workers} workers");
@@ -65,7 +72,13 @@ impl Stage {
         let observed = envoy.listener_address("observe").await?;
         let scraped = envoy.listener_address("scrape").await?;
         println!("observed listener: http://{observed}");
-        Ok(Stage { simulator, envoy, envoy_version: binary.version, observed, scraped })
+        Ok(Stage {
+            simulator,
+            envoy,
+            envoy_version: binary.version,
+            observed,
+            scraped,
+        })
     }
 
     /// The listener that the load goes to.
@@ -99,7 +112,13 @@ impl Stage {
         answer
             .context("the scrape took too long")
             .flatten()
-            .with_context(|| format!("no scrape from {}; Envoy's last lines:\n{}", self.scraped, self.log_end()))
+            .with_context(|| {
+                format!(
+                    "no scrape from {}; Envoy's last lines:\n{}",
+                    self.scraped,
+                    self.log_end()
+                )
+            })
     }
 
     fn log_end(&self) -> String {
@@ -133,10 +152,12 @@ pub(super) fn read(text: &str) -> Result<Scrape> {
 
 async fn fetch(address: SocketAddr) -> Result<String> {
     let socket = TcpStream::connect(address).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket)).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(socket)).await?;
     let driving = tokio::spawn(connection);
-    let request =
-        hyper::Request::get(SCRAPE_PATH).header(HOST, address.to_string()).body(Empty::<Bytes>::new())?;
+    let request = hyper::Request::get(SCRAPE_PATH)
+        .header(HOST, address.to_string())
+        .body(Empty::<Bytes>::new())?;
     let response = sender.send_request(request).await?;
     let status = response.status();
     let body = response.into_body().collect().await?.to_bytes();
@@ -152,7 +173,11 @@ async fn fetch(address: SocketAddr) -> Result<String> {
 pub(crate) fn last_lines(log: &str, count: usize) -> String {
     let lines: Vec<&str> = log.lines().collect();
     let skipped = lines.len().saturating_sub(count);
-    lines.into_iter().skip(skipped).collect::<Vec<_>>().join("\n")
+    lines
+        .into_iter()
+        .skip(skipped)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use load_generator::{ModelTruth, Outcome, Samples};
 use serde::Serialize;
 
 use super::row::{
-    CACHED, DURATION, FIRST_TOKEN, IN_FLIGHT, INPUT, INTER_TOKEN, OUTPUT, REASONING, REQUESTS, exact, requests,
+    CACHED, DURATION, FIRST_TOKEN, IN_FLIGHT, INPUT, INTER_TOKEN, OUTPUT, REASONING, REQUESTS,
+    exact, requests,
 };
 
 /// Means may differ by so much: the two sides read different clocks at different ends of a connection.
@@ -35,7 +36,12 @@ pub(super) struct Check {
 pub(super) fn judge(scrape: &Scrape, truth: &BTreeMap<String, ModelTruth>) -> Vec<Check> {
     let mut checks = Vec::new();
     for (model, truth) in truth {
-        let mut bench = Bench { scrape, model, truth, checks: &mut checks };
+        let mut bench = Bench {
+            scrape,
+            model,
+            truth,
+            checks: &mut checks,
+        };
         bench.requests();
         bench.tokens();
         bench.times();
@@ -63,15 +69,35 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn requests(&mut self) {
         let finished = self.truth.finished();
-        self.equal("requests".to_owned(), Some(requests(self.scrape, self.model)), finished);
+        self.equal(
+            "requests".to_owned(),
+            Some(requests(self.scrape, self.model)),
+            finished,
+        );
         for ((outcome, stream), count) in self.outcomes() {
-            let labels = [("model", self.model), ("outcome", outcome.as_str()), ("stream", stream)];
+            let labels = [
+                ("model", self.model),
+                ("outcome", outcome.as_str()),
+                ("stream", stream),
+            ];
             let scraped = self.scrape.sum(REQUESTS, &labels);
-            let form = if stream == "true" { "streamed" } else { "not streamed" };
-            self.equal(format!("requests, {outcome}, {form}"), scraped.or(Some(0.0)), count);
+            let form = if stream == "true" {
+                "streamed"
+            } else {
+                "not streamed"
+            };
+            self.equal(
+                format!("requests, {outcome}, {form}"),
+                scraped.or(Some(0.0)),
+                count,
+            );
         }
         let in_flight = self.scrape.sum(IN_FLIGHT, &[("model", self.model)]);
-        self.equal("requests in flight".to_owned(), in_flight, self.truth.in_flight);
+        self.equal(
+            "requests in flight".to_owned(),
+            in_flight,
+            self.truth.in_flight,
+        );
     }
 
     /// Every pair of outcome and form that either side has, with the clients' count.
@@ -79,7 +105,11 @@ impl Bench<'_> {
         let mut outcomes = BTreeMap::new();
         for stream in ["false", "true"] {
             let labels = [("model", self.model), ("stream", stream)];
-            for outcome in self.scrape.sums_by(REQUESTS, &labels, "outcome").into_keys() {
+            for outcome in self
+                .scrape
+                .sums_by(REQUESTS, &labels, "outcome")
+                .into_keys()
+            {
                 outcomes.insert((outcome, stream), 0);
             }
         }
@@ -98,24 +128,42 @@ impl Bench<'_> {
             ("output tokens", OUTPUT, truth.output_tokens),
             ("reasoning tokens", REASONING, truth.reasoning_tokens),
         ] {
-            let scraped = self.scrape.sum(name, &[("model", self.model), ("source", "reported")]);
+            let scraped = self
+                .scrape
+                .sum(name, &[("model", self.model), ("source", "reported")]);
             self.equal(format!("{what}, reported"), scraped.or(Some(0.0)), count);
         }
-        let estimated = self.scrape.sum(OUTPUT, &[("model", self.model), ("source", "estimated")]);
-        self.seen_by_the_proxy("output tokens, estimated", estimated, truth.unstated_output_events);
+        let estimated = self
+            .scrape
+            .sum(OUTPUT, &[("model", self.model), ("source", "estimated")]);
+        self.seen_by_the_proxy(
+            "output tokens, estimated",
+            estimated,
+            truth.unstated_output_events,
+        );
     }
 
     fn times(&mut self) {
         let truth = self.truth;
-        let streams_with_tokens = u64::try_from(truth.time_to_first_token.count()).unwrap_or(u64::MAX);
+        let streams_with_tokens =
+            u64::try_from(truth.time_to_first_token.count()).unwrap_or(u64::MAX);
         let gaps = u64::try_from(truth.inter_token.count()).unwrap_or(u64::MAX);
         let first_token = self.histogram(FIRST_TOKEN);
         let inter_token = self.histogram(INTER_TOKEN);
         let duration = self.histogram(DURATION);
-        let count = |histogram: &Option<Histogram>| histogram.as_ref().map(|histogram| histogram.count);
-        self.equal("TTFT samples".to_owned(), count(&first_token), streams_with_tokens);
+        let count =
+            |histogram: &Option<Histogram>| histogram.as_ref().map(|histogram| histogram.count);
+        self.equal(
+            "TTFT samples".to_owned(),
+            count(&first_token),
+            streams_with_tokens,
+        );
         self.seen_by_the_proxy("inter-token samples", count(&inter_token), gaps);
-        self.equal("duration samples".to_owned(), count(&duration), truth.finished());
+        self.equal(
+            "duration samples".to_owned(),
+            count(&duration),
+            truth.finished(),
+        );
         for (what, histogram, samples) in [
             ("TTFT", first_token, &truth.time_to_first_token),
             ("inter-token", inter_token, &truth.inter_token),
@@ -141,26 +189,49 @@ impl Bench<'_> {
         let range = exact(measured)..=exact(measured + missed);
         let agrees = range.contains(&scraped.unwrap_or(0.0));
         let rule = "equal, and up to 5 more for each client that left";
-        self.check(what.to_owned(), scraped, Some(exact(measured)), rule, agrees);
+        self.check(
+            what.to_owned(),
+            scraped,
+            Some(exact(measured)),
+            rule,
+            agrees,
+        );
     }
 
     fn mean(&mut self, what: &str, histogram: Option<&Histogram>, samples: &Samples) {
         let scraped = histogram.and_then(Histogram::mean);
         let measured = samples.mean_seconds();
-        let difference = scraped.zip(measured).map(|(scraped, measured)| (scraped - measured).abs());
+        let difference = scraped
+            .zip(measured)
+            .map(|(scraped, measured)| (scraped - measured).abs());
         let agrees = difference.is_some_and(|difference| difference <= MEAN_TOLERANCE_SECONDS);
-        self.check(format!("{what} mean, s"), scraped, measured, "within 5 ms", agrees);
+        self.check(
+            format!("{what} mean, s"),
+            scraped,
+            measured,
+            "within 5 ms",
+            agrees,
+        );
     }
 
     fn quantiles(&mut self, what: &str, histogram: Option<&Histogram>, samples: &Samples) {
         for (quantile, name) in QUANTILES {
             let measured = samples.quantile_seconds(quantile);
             let places = histogram.zip(measured).and_then(|(histogram, measured)| {
-                Some((histogram.quantile_bucket(quantile)?, histogram.bucket_of(measured)?))
+                Some((
+                    histogram.quantile_bucket(quantile)?,
+                    histogram.bucket_of(measured)?,
+                ))
             });
             let agrees = places.is_some_and(|(scraped, measured)| scraped.abs_diff(measured) <= 1);
             let scraped = histogram.and_then(|histogram| histogram.quantile(quantile));
-            self.check(format!("{what} {name}, s"), scraped, measured, "same or next bucket", agrees);
+            self.check(
+                format!("{what} {name}, s"),
+                scraped,
+                measured,
+                "same or next bucket",
+                agrees,
+            );
         }
     }
 
@@ -172,7 +243,14 @@ impl Bench<'_> {
         rule: &'static str,
         agrees: bool,
     ) {
-        self.checks.push(Check { model: self.model.to_owned(), what, scraped, measured, rule, agrees });
+        self.checks.push(Check {
+            model: self.model.to_owned(),
+            what,
+            scraped,
+            measured,
+            rule,
+            agrees,
+        });
     }
 }
 
@@ -197,14 +275,23 @@ mod tests {
             outcome: Outcome::Success,
             status: Some(200),
             stream: true,
-            usage: Usage { input: Some(20), cached_input: Some(16), output: Some(3), reasoning: None },
+            usage: Usage {
+                input: Some(20),
+                cached_input: Some(16),
+                output: Some(3),
+                reasoning: None,
+            },
             output_events: 3,
             time_to_first_token: Some(Duration::from_millis(42)),
             gaps: vec![Duration::from_millis(11), Duration::from_millis(12)],
             duration: Duration::from_millis(65),
         };
         truth.add(&success);
-        let left = RequestTruth { outcome: Outcome::ClientCancel, usage: Usage::default(), ..success };
+        let left = RequestTruth {
+            outcome: Outcome::ClientCancel,
+            usage: Usage::default(),
+            ..success
+        };
         truth.add(&left);
         BTreeMap::from([("m".to_owned(), truth)])
     }
@@ -241,7 +328,11 @@ inference_request_duration_seconds_count{model="m"} 2
         let scrape = Scrape::parse(&SCRAPE.replace(piece, replacement)).unwrap();
         let checks = judge(&scrape, &truth());
         assert_eq!(models(&checks), BTreeSet::from(["all", "m"]));
-        checks.into_iter().filter(|check| !check.agrees).map(|check| check.what).collect()
+        checks
+            .into_iter()
+            .filter(|check| !check.agrees)
+            .map(|check| check.what)
+            .collect()
     }
 
     #[test]
@@ -258,24 +349,75 @@ inference_request_duration_seconds_count{model="m"} 2
                 &format!("{success}2"),
                 &["requests", "requests, success, streamed", "requests"],
             ),
-            (r#"outcome="client_cancel""#, r#"outcome="other""#, &["requests, client_cancel, streamed", "requests, other, streamed"]),
-            (r#"phase="decode"} 0"#, r#"phase="decode"} 1"#, &["requests in flight"]),
-            (r#"source="reported"} 20"#, r#"source="reported"} 21"#, &["input tokens, reported"]),
-            (r#"source="reported"} 16"#, r#"source="reported"} 0"#, &["cached input tokens, reported"]),
-            (r#"source="reported"} 3"#, r#"source="reported"} 6"#, &["output tokens, reported"]),
-            (r#"source="estimated"} 4"#, r#"source="estimated"} 2"#, &["output tokens, estimated"]),
-            (r#"source="estimated"} 4"#, r#"source="estimated"} 9"#, &["output tokens, estimated"]),
-            (r#"model="m"} 0.083"#, r#"model="m"} 0.095"#, &["TTFT mean, s"]),
+            (
+                r#"outcome="client_cancel""#,
+                r#"outcome="other""#,
+                &[
+                    "requests, client_cancel, streamed",
+                    "requests, other, streamed",
+                ],
+            ),
+            (
+                r#"phase="decode"} 0"#,
+                r#"phase="decode"} 1"#,
+                &["requests in flight"],
+            ),
+            (
+                r#"source="reported"} 20"#,
+                r#"source="reported"} 21"#,
+                &["input tokens, reported"],
+            ),
+            (
+                r#"source="reported"} 16"#,
+                r#"source="reported"} 0"#,
+                &["cached input tokens, reported"],
+            ),
+            (
+                r#"source="reported"} 3"#,
+                r#"source="reported"} 6"#,
+                &["output tokens, reported"],
+            ),
+            (
+                r#"source="estimated"} 4"#,
+                r#"source="estimated"} 2"#,
+                &["output tokens, estimated"],
+            ),
+            (
+                r#"source="estimated"} 4"#,
+                r#"source="estimated"} 9"#,
+                &["output tokens, estimated"],
+            ),
+            (
+                r#"model="m"} 0.083"#,
+                r#"model="m"} 0.095"#,
+                &["TTFT mean, s"],
+            ),
             (r#"le="0.06"} 2"#, r#"le="0.06"} 0"#, &[]),
         ];
         for (piece, replacement, expected) in cases {
-            assert_eq!(failing(piece, replacement), expected, "{piece} as {replacement}");
+            assert_eq!(
+                failing(piece, replacement),
+                expected,
+                "{piece} as {replacement}"
+            );
         }
         let two_buckets_off = failing("le=\"0.06\"} 2\n", "le=\"0.06\"} 0\n").len()
-            + Scrape::parse(&SCRAPE.replace(r#"le="0.06"} 2"#, r#"le="0.06"} 0"#).replace(r#"le="0.08"} 2"#, r#"le="0.08"} 0"#))
-                .map(|scrape| judge(&scrape, &truth()).iter().filter(|check| !check.agrees).count())
-                .unwrap();
-        assert_eq!(two_buckets_off, 3, "p50, p95 and p99 of the time to the first token");
+            + Scrape::parse(
+                &SCRAPE
+                    .replace(r#"le="0.06"} 2"#, r#"le="0.06"} 0"#)
+                    .replace(r#"le="0.08"} 2"#, r#"le="0.08"} 0"#),
+            )
+            .map(|scrape| {
+                judge(&scrape, &truth())
+                    .iter()
+                    .filter(|check| !check.agrees)
+                    .count()
+            })
+            .unwrap();
+        assert_eq!(
+            two_buckets_off, 3,
+            "p50, p95 and p99 of the time to the first token"
+        );
     }
 
     #[test]
@@ -283,7 +425,11 @@ inference_request_duration_seconds_count{model="m"} 2
         let checks = judge(&Scrape::default(), &truth());
         for check in checks {
             let is_silent_on_nothing = check.measured == Some(0.0);
-            assert_eq!(check.agrees, is_silent_on_nothing && check.what != "requests in flight", "{check:?}");
+            assert_eq!(
+                check.agrees,
+                is_silent_on_nothing && check.what != "requests in flight",
+                "{check:?}"
+            );
         }
     }
 }

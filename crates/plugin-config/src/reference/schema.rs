@@ -77,8 +77,8 @@ fn of_shape(shape: &Shape, path: &str) -> Value {
 
 fn of_text(rule: TextRule) -> Value {
     let pattern = match rule {
-        TextRule::Path => r"^/[!-~]*$",
-        TextRule::PathSuffix => r"^/[!-~]+$",
+        TextRule::Path => r##"^/[!-"$->@-~]*$"##,
+        TextRule::PathSuffix => r##"^/[!-"$->@-~]+$"##,
         TextRule::Provider => r"^[A-Za-z0-9._-]+$",
         TextRule::Model => r"^[^\u0000-\u001f\u007f-\u009f]+$",
     };
