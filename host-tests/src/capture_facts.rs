@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     captures::Expected,
     metric_assert::{Exposition, Sample},
+    scenario::Scenario,
 };
 
 /// Two scrapes and what moved between them.
@@ -62,6 +63,30 @@ pub fn differences(moved: Moved<'_>, exchanges: &[&Expected]) -> Vec<String> {
     comparison.found
 }
 
+/// Compares with a scenario, which also tells the error's name, the reason of the usage status and the anomalies.
+#[must_use]
+pub fn scenario_differences(moved: Moved<'_>, scenario: &Scenario) -> Vec<String> {
+    let expected = scenario.expected();
+    let mut found = differences(moved, &[&expected]);
+    let mut comparison = Comparison { moved, found: Vec::new() };
+    let expect = &scenario.expect;
+    if expect.skipped.is_none() {
+        match expect.error_type.as_deref() {
+            Some(error) => comparison.expect(REQUEST_DURATION, &[("error_type", error)], Some(1)),
+            None => comparison.expect_without(REQUEST_DURATION, "error_type"),
+        }
+        let reason = expect.usage_reason.as_deref().unwrap_or("none");
+        comparison.expect("inference_usage_total", &[("reason", reason)], Some(1));
+    }
+    comparison.expect(ANOMALIES, &[], Some(expect.anomalies.values().sum()));
+    for (kind, count) in &expect.anomalies {
+        comparison.expect(ANOMALIES, &[("kind", kind)], Some(*count));
+    }
+    found.append(&mut comparison.found);
+    found
+}
+
+const ANOMALIES: &str = "inferometer_stream_anomalies_total";
 const REQUESTS: &str = "inference_requests_total";
 const SKIPPED: &str = "inferometer_skipped_total";
 const REQUEST_DURATION: &str = "gen_ai_server_request_duration_seconds_count";

@@ -6,11 +6,18 @@
     reason = "this is a test bed and no data path: an overflow fails a test, loudly"
 )]
 
+pub mod capture_facts;
+pub mod capture_replay;
+pub mod captures;
 pub mod envoy_rig;
 pub mod http1_message;
 pub mod http2_lines;
 pub mod metric_assert;
+pub mod mixed_exchanges;
 pub mod module;
+pub mod scenario;
+pub mod scenario_callbacks;
+pub mod scenario_native;
 pub mod scripted_upstream;
 pub mod test_client;
 pub mod wasmtime_host;

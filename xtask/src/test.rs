@@ -87,6 +87,7 @@ impl Step {
     /// What must have passed before.
     fn needs(self) -> &'static [Step] {
         match self {
+            Self::Crates => &[Self::Python],
             Self::Host => &[Self::Module, Self::Python],
             Self::EnvoyNewest | Self::EnvoyOldest => &[Self::Module, Self::Python, Self::Envoy],
             Self::Demo => &[Self::Module, Self::Envoy],
@@ -164,12 +165,15 @@ impl Run {
             }
             Step::Envoy => locate_envoys(),
             Step::Crates => {
-                let mut cargo = cargo_test(&self.named(&["crates"]));
+                let mut cargo = self.cargo_test(&self.named(&["crates"]));
                 // The schema is left out of the module, so its tests must be asked for.
                 cargo.args(["--features", "plugin-config/schema"]);
                 run_tests(&mut cargo, tally)
             }
-            Step::Tools => run_tests(&mut cargo_test(&self.named(&["tools", "xtask"])), tally),
+            Step::Tools => run_tests(
+                &mut self.cargo_test(&self.named(&["tools", "xtask"])),
+                tally,
+            ),
             Step::Expectations => {
                 let mut python = Command::new("python3");
                 python.current_dir(workspace::root());
@@ -210,7 +214,7 @@ impl Run {
         let (with_envoy, without): (Vec<String>, Vec<String>) = targets
             .into_iter()
             .partition(|name| name.starts_with(ENVOY_TESTS));
-        let mut cargo = cargo_test(&["host-tests".to_owned()]);
+        let mut cargo = self.cargo_test(&["host-tests".to_owned()]);
         let chosen = match envoy {
             Some(version) => {
                 cargo.env(ENVOY_VARIABLE, version);
@@ -227,10 +231,20 @@ impl Run {
         for name in chosen {
             cargo.args(["--test", &name]);
         }
+        run_tests(&mut cargo, tally)
+    }
+
+    /// `cargo test` for these packages, going on after a failure so that the count is whole.
+    fn cargo_test(&self, packages: &[String]) -> Command {
+        let mut cargo = workspace::cargo();
+        cargo.args(["test", "--no-fail-fast"]);
+        for package in packages {
+            cargo.args(["--package", package]);
+        }
         if let Some(python) = &self.python {
             cargo.env(PYTHON_VARIABLE, python);
         }
-        run_tests(&mut cargo, tally)
+        cargo
     }
 }
 
@@ -247,16 +261,6 @@ fn locate_envoys() -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// `cargo test` for these packages, going on after a failure so that the count is whole.
-fn cargo_test(packages: &[String]) -> Command {
-    let mut cargo = workspace::cargo();
-    cargo.args(["test", "--no-fail-fast"]);
-    for package in packages {
-        cargo.args(["--package", package]);
-    }
-    cargo
 }
 
 /// Runs tests and counts them; a run in which nothing was tested is a failure.
@@ -314,7 +318,8 @@ mod tests {
 
     #[test]
     fn one_step_brings_what_it_needs_and_no_more() {
-        assert_eq!(wanted(Some(Step::Crates)), [Step::Crates]);
+        assert_eq!(wanted(Some(Step::Tools)), [Step::Tools]);
+        assert_eq!(wanted(Some(Step::Crates)), [Step::Python, Step::Crates]);
         assert_eq!(
             wanted(Some(Step::EnvoyOldest)),
             [Step::Module, Step::Python, Step::Envoy, Step::EnvoyOldest]

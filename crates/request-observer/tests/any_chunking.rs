@@ -13,7 +13,7 @@ use captures::{Exchange, exchanges, observe};
 use request_observer::RequestRecord;
 
 /// The exchanges with the servers of a name that are watched, each with its record when its bodies come whole.
-fn watched(server: &str) -> Vec<(Exchange, RequestRecord)> {
+fn watched(server: &str, least: usize) -> Vec<(Exchange, RequestRecord)> {
     let watch = |exchange: Exchange| {
         if !exchange.name.starts_with(server) {
             return None;
@@ -28,8 +28,8 @@ fn watched(server: &str) -> Vec<(Exchange, RequestRecord)> {
     };
     let watched: Vec<_> = exchanges().into_iter().filter_map(watch).collect();
     assert!(
-        watched.len() > 140,
-        "only {} exchanges are watched",
+        watched.len() >= least,
+        "only {} exchanges of {server} are watched",
         watched.len()
     );
     watched
@@ -70,8 +70,8 @@ fn sizes(pieces: &[&[u8]]) -> Vec<usize> {
 }
 
 /// Cuts every answer of the servers of a name in two, at every byte.
-fn check_every_cut(server: &str) {
-    for (exchange, whole) in watched(server) {
+fn check_every_cut(server: &str, least: usize) {
+    for (exchange, whole) in watched(server, least) {
         let (request, response) = (exchange.request.body(), exchange.answer());
         for cut in 0..=response.len() {
             let (left, right) = response.split_at(cut);
@@ -82,23 +82,23 @@ fn check_every_cut(server: &str) {
 
 #[test]
 fn an_answer_of_vllm_cut_in_two_at_any_byte_gives_the_same_record() {
-    check_every_cut("vllm");
+    check_every_cut("vllm", 75);
 }
 
 #[test]
 fn an_answer_of_sglang_cut_in_two_at_any_byte_gives_the_same_record() {
-    check_every_cut("sglang");
+    check_every_cut("sglang", 44);
 }
 
 #[test]
 fn an_answer_of_llama_cpp_cut_in_two_at_any_byte_gives_the_same_record() {
-    check_every_cut("llamacpp");
-    check_every_cut("llama-cpp-python");
+    check_every_cut("llamacpp", 36);
+    check_every_cut("llama-cpp-python", 5);
 }
 
 #[test]
 fn a_request_cut_in_two_at_any_byte_gives_the_same_record() {
-    for (exchange, whole) in watched("") {
+    for (exchange, whole) in watched("", 160) {
         let (request, response) = (exchange.request.body(), exchange.answer());
         for cut in 0..=request.len() {
             let (left, right) = request.split_at(cut);
@@ -110,7 +110,7 @@ fn a_request_cut_in_two_at_any_byte_gives_the_same_record() {
 #[test]
 fn random_pieces_single_bytes_and_the_pieces_received_give_the_same_record() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for (exchange, whole) in watched("") {
+    for (exchange, whole) in watched("", 160) {
         let (request, response) = (exchange.request.body(), exchange.answer());
         let received: Vec<&[u8]> = exchange.received.iter().map(Vec::as_slice).collect();
         assert_eq!(received.concat(), response, "{}", exchange.name);

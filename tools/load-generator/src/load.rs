@@ -164,8 +164,8 @@ impl Deck {
             place.checked_div(self.cards.len())?,
             place.checked_rem(self.cards.len())?,
         );
-        // The model moves on by one each round, so that every model meets every case.
-        let model = place.wrapping_add(round).checked_rem(self.models)?;
+        // Models come in turn, and move on by one each round, so that every model meets every case.
+        let model = card.wrapping_add(round).checked_rem(self.models)?;
         Some(Turn {
             number,
             case: self.cards.get(card).copied()?,

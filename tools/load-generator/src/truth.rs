@@ -142,8 +142,8 @@ pub(crate) fn rank(count: usize, quantile: f64) -> Option<usize> {
 pub struct ModelTruth {
     /// Finished requests by outcome and by whether they were streams.
     pub requests: BTreeMap<(Outcome, bool), u64>,
-    /// Finished requests by case.
-    pub cases: BTreeMap<&'static str, u64>,
+    /// The durations of finished requests by case.
+    pub cases: BTreeMap<&'static str, Samples>,
     /// Requests sent and not finished.
     pub in_flight: u64,
     /// Sum of stated input tokens.
@@ -197,7 +197,10 @@ impl ModelTruth {
             .requests
             .entry((request.outcome, request.stream))
             .or_default() += 1;
-        *self.cases.entry(request.case).or_default() += 1;
+        self.cases
+            .entry(request.case)
+            .or_default()
+            .push(request.duration);
         let usage = request.usage;
         self.input_tokens += usage.input.unwrap_or(0);
         self.cached_input_tokens += usage.cached_input.unwrap_or(0);

@@ -400,3 +400,25 @@ async fn a_target_that_is_not_there_is_a_fault_and_no_request() {
     assert_eq!(truth.faults().len(), 2);
     assert!(truth.models().is_empty());
 }
+
+#[tokio::test]
+async fn a_single_case_meets_every_model_in_turn() {
+    let simulator = simulator().await;
+    let load = Load {
+        target: simulator.address(),
+        http2: false,
+        concurrency: 1,
+        until: Until::Requests(3),
+        cases: vec![Case::new("c", 1, Api::Embeddings)],
+        models: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+        seed: 1,
+    };
+    let truth = Arc::new(Truth::default());
+    load.run(&truth).await;
+    let counts: Vec<u64> = truth
+        .models()
+        .values()
+        .map(load_generator::ModelTruth::finished)
+        .collect();
+    assert_eq!(counts, [1, 1, 1]);
+}

@@ -73,9 +73,14 @@ fn measured(truth: &ModelTruth) -> Value {
             "p99_seconds": samples.quantile_seconds(0.99),
         })
     };
+    let cases: Map<String, Value> = truth
+        .cases
+        .iter()
+        .map(|(case, durations)| ((*case).to_owned(), times(durations)))
+        .collect();
     json!({
         "requests": requests,
-        "cases": truth.cases,
+        "duration_by_case": cases,
         "input_tokens": truth.input_tokens,
         "cached_input_tokens": truth.cached_input_tokens,
         "output_tokens": truth.output_tokens,
