@@ -231,7 +231,13 @@ impl Run {
         for name in chosen {
             cargo.args(["--test", &name]);
         }
-        run_tests(&mut cargo, tally)
+        run_tests(&mut cargo, tally)?;
+        if envoy.is_none() {
+            // Cargo runs the examples of the documentation apart from everything else.
+            let mut cargo = self.cargo_test(&["host-tests".to_owned()]);
+            run_tests(cargo.arg("--doc"), tally)?;
+        }
+        Ok(())
     }
 
     /// `cargo test` for these packages, going on after a failure so that the count is whole.

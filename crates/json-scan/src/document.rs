@@ -75,15 +75,13 @@ pub enum Flaw {
     ControlCharacter,
     /// A backslash followed by something that is no escape.
     BadEscape,
-    /// A `\u` escape that is one half of a surrogate pair without the other half.
-    LoneSurrogate,
     /// More than [`MAX_DEPTH`](crate::MAX_DEPTH) containers inside one another.
     TooDeep,
 }
 
 impl Flaw {
     /// Every flaw, for tables and tests.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::UnexpectedByte,
         Self::TrailingBytes,
         Self::BadLiteral,
@@ -91,7 +89,6 @@ impl Flaw {
         Self::NumberTooLong,
         Self::ControlCharacter,
         Self::BadEscape,
-        Self::LoneSurrogate,
         Self::TooDeep,
     ];
 
@@ -105,7 +102,6 @@ impl Flaw {
             Self::NumberTooLong => "number_too_long",
             Self::ControlCharacter => "control_character",
             Self::BadEscape => "bad_escape",
-            Self::LoneSurrogate => "lone_surrogate",
             Self::TooDeep => "too_deep",
         }
     }

@@ -58,6 +58,8 @@
 //! One document and whitespace around it, exactly where `serde_json` accepts it as a `Value`, with these exceptions:
 //!
 //! - Invalid UTF-8 inside strings and keys passes; the receiver of a text decides what to make of it.
+//! - Half of an escaped surrogate pair without its other half passes as U+FFFD: JavaScript writes it for text that was
+//!   cut between the halves.
 //! - A number is judged by its grammar alone, so `1e999` is accepted, which `serde_json` calls out of range.
 //! - [`MAX_DEPTH`] containers may stand inside one another, which is one more than `serde_json` allows.
 //! - A number of more than [`NUMBER_BYTES`] bytes at a wanted place is refused; elsewhere it passes.

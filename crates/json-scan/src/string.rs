@@ -123,6 +123,7 @@ impl StringDecoder {
                 self.keep(plain);
                 rest = stop;
             }
+            let whole = rest;
             let Some((&byte, after)) = rest.split_first() else {
                 return (rest, StringStep::Unfinished);
             };
@@ -131,6 +132,12 @@ impl StringDecoder {
                 Escape::None if byte == b'"' => return (rest, StringStep::Ended),
                 Escape::None if byte == b'\\' => self.escape = Escape::Backslash,
                 Escape::None => return (rest, StringStep::Flawed(Flaw::ControlCharacter)),
+                Escape::SecondBackslash if byte != b'\\' => {
+                    self.replace_lone_half();
+                    self.escape = Escape::None;
+                    // The byte stands for itself.
+                    rest = whole;
+                }
                 _ => {
                     if let Err(flaw) = self.escaped(byte) {
                         return (rest, StringStep::Flawed(flaw));
@@ -144,11 +151,10 @@ impl StringDecoder {
     fn escaped(&mut self, byte: u8) -> Result<(), Flaw> {
         match self.escape {
             Escape::Digits { seen, unit } => return self.digit(seen, unit, byte),
-            Escape::SecondBackslash if byte == b'\\' => self.escape = Escape::SecondLetter,
-            Escape::SecondLetter if byte == b'u' => self.expect_digits(),
-            Escape::SecondBackslash | Escape::SecondLetter => return Err(Flaw::LoneSurrogate),
-            Escape::None | Escape::Backslash if byte == b'u' => self.expect_digits(),
-            Escape::None | Escape::Backslash => {
+            Escape::SecondBackslash => self.escape = Escape::SecondLetter,
+            _ if byte == b'u' => self.expect_digits(),
+            Escape::None | Escape::Backslash | Escape::SecondLetter => {
+                self.replace_lone_half();
                 let meant = match byte {
                     b'"' | b'\\' | b'/' => byte,
                     b'b' => 0x08,
@@ -179,31 +185,41 @@ impl StringDecoder {
             };
             return Ok(());
         }
-        self.unit(unit)
+        self.unit(unit);
+        Ok(())
     }
 
     /// Takes a complete UTF-16 unit.
-    fn unit(&mut self, unit: u16) -> Result<(), Flaw> {
+    fn unit(&mut self, unit: u16) {
         let first = self.first_half;
-        if first == 0 && (0xd800..0xdc00).contains(&unit) {
+        if first != 0
+            && let Some(Ok(character)) = char::decode_utf16([first, unit]).next()
+        {
+            self.first_half = 0;
+            self.character(character);
+            return;
+        }
+        self.replace_lone_half();
+        if (0xd800..0xdc00).contains(&unit) {
             self.first_half = unit;
             self.escape = Escape::SecondBackslash;
-            return Ok(());
-        }
-        let pair = [first, unit];
-        let units = if first == 0 {
-            pair.get(1..)
         } else {
-            pair.get(..)
-        };
-        let units = units.unwrap_or_default().iter().copied();
-        let character = char::decode_utf16(units).next();
-        let Some(Ok(character)) = character else {
-            return Err(Flaw::LoneSurrogate);
-        };
-        self.first_half = 0;
+            let character = char::from_u32(u32::from(unit));
+            self.character(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+    }
+
+    /// Half of a surrogate pair without the other half is no character, but writers that cut text
+    /// between the halves do send it, and readers in other languages take it. A replacement stands for it.
+    fn replace_lone_half(&mut self) {
+        if self.first_half != 0 {
+            self.first_half = 0;
+            self.character(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    fn character(&mut self, character: char) {
         self.escape = Escape::None;
         self.keep(character.encode_utf8(&mut [0; 4]).as_bytes());
-        Ok(())
     }
 }

@@ -16,11 +16,10 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Whether it has these labels; as in PromQL, an empty value asks for the label's absence.
     fn has(&self, name: &str, labels: &[(&str, &str)]) -> bool {
-        self.name == name
-            && labels
-                .iter()
-                .all(|(key, value)| self.labels.get(*key).is_some_and(|found| found == value))
+        let value = |key: &str| self.labels.get(key).map_or("", String::as_str);
+        self.name == name && labels.iter().all(|(key, wanted)| value(key) == *wanted)
     }
 }
 
@@ -245,6 +244,8 @@ wait_seconds_count{model="b"} 1
         );
         assert_eq!(scrape.sum("requests_total", &[("model", "c")]), None);
         assert_eq!(scrape.sum("up", &[]), Some(1.0));
+        assert_eq!(scrape.sum("up", &[("model", "")]), Some(1.0));
+        assert_eq!(scrape.sum("requests_total", &[("model", "")]), None);
         let by_model = scrape.sums_by("requests_total", &[("outcome", "success")], "model");
         assert_eq!(
             by_model,

@@ -162,8 +162,8 @@ pub struct ModelTruth {
     pub time_to_first_token: Samples,
     /// Between output events.
     pub inter_token: Samples,
-    /// Of all requests.
-    pub duration: Samples,
+    /// From sending to the end, by outcome.
+    pub durations: BTreeMap<Outcome, Samples>,
 }
 
 impl ModelTruth {
@@ -219,7 +219,10 @@ impl ModelTruth {
             .gaps
             .iter()
             .for_each(|gap| self.inter_token.push(*gap));
-        self.duration.push(request.duration);
+        self.durations
+            .entry(request.outcome)
+            .or_default()
+            .push(request.duration);
     }
 }
 

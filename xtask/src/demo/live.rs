@@ -50,7 +50,7 @@ pub(super) async fn show(stage: &Stage, truth: &Truth, mut load: JoinHandle<()>)
     let period = if watched { REDRAW } else { LINE };
     let mut ticker = interval_at(started + period, period);
     ticker.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut history = VecDeque::new();
+    let mut history = VecDeque::from([Moment::new(started, &stage.scrape().await?, truth)]);
     let mut screen = Screen::default();
     loop {
         tokio::select! {
@@ -58,7 +58,8 @@ pub(super) async fn show(stage: &Stage, truth: &Truth, mut load: JoinHandle<()>)
             _ = ticker.tick() => {
                 let scrape = stage.scrape().await?;
                 let now = Moment::new(Instant::now(), &scrape, truth);
-                while history.front().is_some_and(|old: &Moment| now.at - old.at > RATE_WINDOW) {
+                // The oldest moment kept is the last one that is a whole window away.
+                while history.get(1).is_some_and(|next: &Moment| now.at - next.at >= RATE_WINDOW) {
                     history.pop_front();
                 }
                 history.push_back(now);

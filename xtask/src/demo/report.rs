@@ -78,6 +78,11 @@ fn measured(truth: &ModelTruth) -> Value {
         .iter()
         .map(|(case, durations)| ((*case).to_owned(), times(durations)))
         .collect();
+    let outcomes: Map<String, Value> = truth
+        .durations
+        .iter()
+        .map(|(outcome, durations)| (outcome.as_str().to_owned(), times(durations)))
+        .collect();
     json!({
         "requests": requests,
         "duration_by_case": cases,
@@ -88,7 +93,7 @@ fn measured(truth: &ModelTruth) -> Value {
         "unstated_output_events": truth.unstated_output_events,
         "time_to_first_token": times(&truth.time_to_first_token),
         "inter_token": times(&truth.inter_token),
-        "duration": times(&truth.duration),
+        "duration_by_outcome": outcomes,
     })
 }
 

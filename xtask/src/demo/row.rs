@@ -11,7 +11,10 @@ pub(super) const FIRST_TOKEN: (&str, &str) = (
 /// The time between output events.
 pub(super) const INTER_TOKEN: (&str, &str) = ("inference_inter_token_latency_seconds", "model");
 /// The whole time of a request.
-pub(super) const DURATION: (&str, &str) = ("inference_request_duration_seconds", "model");
+pub(super) const DURATION: (&str, &str) = (
+    "gen_ai_server_request_duration_seconds",
+    "gen_ai_request_model",
+);
 
 /// Requests by outcome.
 pub(super) const REQUESTS: &str = "inference_requests_total";

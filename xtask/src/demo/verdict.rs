@@ -145,37 +145,50 @@ impl Bench<'_> {
 
     fn times(&mut self) {
         let truth = self.truth;
-        let streams_with_tokens =
-            u64::try_from(truth.time_to_first_token.count()).unwrap_or(u64::MAX);
-        let gaps = u64::try_from(truth.inter_token.count()).unwrap_or(u64::MAX);
-        let first_token = self.histogram(FIRST_TOKEN);
-        let inter_token = self.histogram(INTER_TOKEN);
-        let duration = self.histogram(DURATION);
+        // How long a failed request took is seen otherwise from the client: Envoy keeps a connection open for a
+        // second after it broke off an answer, and only then does the client learn of it.
+        let no_samples = Samples::default();
+        let successes = truth
+            .durations
+            .get(&Outcome::Success)
+            .unwrap_or(&no_samples);
+        let first_token = self.histogram(FIRST_TOKEN, &[]);
+        let inter_token = self.histogram(INTER_TOKEN, &[]);
+        let duration = self.histogram(DURATION, &[("error_type", "")]);
         let count =
             |histogram: &Option<Histogram>| histogram.as_ref().map(|histogram| histogram.count);
         self.equal(
             "TTFT samples".to_owned(),
             count(&first_token),
-            streams_with_tokens,
+            size(&truth.time_to_first_token),
         );
-        self.seen_by_the_proxy("inter-token samples", count(&inter_token), gaps);
+        self.seen_by_the_proxy(
+            "inter-token samples",
+            count(&inter_token),
+            size(&truth.inter_token),
+        );
         self.equal(
-            "duration samples".to_owned(),
+            "duration samples, success".to_owned(),
             count(&duration),
-            truth.finished(),
+            size(successes),
         );
         for (what, histogram, samples) in [
             ("TTFT", first_token, &truth.time_to_first_token),
             ("inter-token", inter_token, &truth.inter_token),
-            ("duration", duration, &truth.duration),
+            ("duration, success", duration, successes),
         ] {
             self.mean(what, histogram.as_ref(), samples);
             self.quantiles(what, histogram.as_ref(), samples);
         }
     }
 
-    fn histogram(&self, (name, label): (&str, &str)) -> Option<Histogram> {
-        self.scrape.histogram(name, &[(label, self.model)])
+    fn histogram(
+        &self,
+        (name, label): (&str, &str),
+        further: &[(&str, &str)],
+    ) -> Option<Histogram> {
+        self.scrape
+            .histogram(name, &[&[(label, self.model)], further].concat())
     }
 
     fn equal(&mut self, what: String, scraped: Option<f64>, measured: u64) {
@@ -254,6 +267,10 @@ impl Bench<'_> {
     }
 }
 
+fn size(samples: &Samples) -> u64 {
+    u64::try_from(samples.count()).unwrap_or(u64::MAX)
+}
+
 /// The names of the models that the checks are about, for reports.
 pub(super) fn models(checks: &[Check]) -> BTreeSet<&str> {
     checks.iter().map(|check| check.model.as_str()).collect()
@@ -316,10 +333,11 @@ inference_inter_token_latency_seconds_bucket{model="m",le="0.015"} 5
 inference_inter_token_latency_seconds_bucket{model="m",le="+Inf"} 5
 inference_inter_token_latency_seconds_sum{model="m"} 0.058
 inference_inter_token_latency_seconds_count{model="m"} 5
-inference_request_duration_seconds_bucket{model="m",le="0.1"} 2
-inference_request_duration_seconds_bucket{model="m",le="+Inf"} 2
-inference_request_duration_seconds_sum{model="m"} 0.13
-inference_request_duration_seconds_count{model="m"} 2
+gen_ai_server_request_duration_seconds_bucket{gen_ai_request_model="m",le="0.08"} 1
+gen_ai_server_request_duration_seconds_bucket{gen_ai_request_model="m",le="+Inf"} 1
+gen_ai_server_request_duration_seconds_sum{gen_ai_request_model="m"} 0.065
+gen_ai_server_request_duration_seconds_count{gen_ai_request_model="m"} 1
+gen_ai_server_request_duration_seconds_count{gen_ai_request_model="m",error_type="client_cancel"} 1
 "#;
 
     /// The checks that fail once a piece of the scrape is another.

@@ -189,21 +189,24 @@ fn invalid_utf8_passes_inside_strings_and_nowhere_else() {
 }
 
 #[test]
-fn lone_surrogates_are_refused_whether_wanted_or_skipped() {
-    for key in ["model", "skipped"] {
-        for lone in [
-            "\\ud83d",
-            "\\ude00",
-            "\\ud83dx",
-            "\\ud83d\\n",
-            "\\ud83d\\u0041",
-            "\\ud83d\\ud83d",
-            "\\uDFFF",
-        ] {
-            check_flaw(format!("{{\"{key}\":\"{lone}\"}}"), Flaw::LoneSurrogate);
-            check_flaw(format!("{{\"{key}{lone}\":1}}"), Flaw::LoneSurrogate);
-        }
+fn a_lone_surrogate_is_replaced_and_loses_nothing_else() {
+    for (lone, decoded) in [
+        ("\\ud83d", "\u{fffd}"),
+        ("\\ude00", "\u{fffd}"),
+        ("\\ud83dx", "\u{fffd}x"),
+        ("\\ud83d\\n", "\u{fffd}\n"),
+        ("\\ud83d\\u0041", "\u{fffd}A"),
+        ("\\ud83d\\ud83d", "\u{fffd}\u{fffd}"),
+        ("\\ud83d\\ud83d\\ude00", "\u{fffd}😀"),
+        ("\\uDFFF", "\u{fffd}"),
+        ("\\ud83d\\\"", "\u{fffd}\""),
+    ] {
+        let document = format!("{{\"skipped{lone}\":\"{lone}\",\"model\":\"{lone}\"}}");
+        let report = scan(&TREE, document.as_bytes());
+        assert_eq!(report.outcome, Outcome::Complete, "{document}");
+        assert_eq!(report.calls, [text("model", decoded)], "{document}");
     }
+    check_flaw("{\"model\":\"\\ud83d\\x\"}".to_owned(), Flaw::BadEscape);
     assert_eq!(
         scan(&TREE, br#"{"model":"\ud83d\ude00"}"#).calls,
         [text("model", "😀")]
