@@ -166,17 +166,25 @@ impl RigPlan {
     ///
     /// When there is no module or no Envoy, or Envoy does not serve.
     pub async fn start(&self, upstream: SocketAddr) -> Result<EnvoyRig> {
+        EnvoyRig::start(self.options(built_module()?, upstream)).await
+    }
+}
+
+impl EnvoyRig {
+    /// Starts Envoy with options that have the listeners `observe` and `scrape` among theirs.
+    ///
+    /// # Errors
+    ///
+    /// When there is no Envoy, or it does not serve.
+    pub async fn start(options: EnvoyOptions) -> Result<EnvoyRig> {
         let binary = tokio::task::spawn_blocking(envoy_binary).await??;
-        let options = self.options(built_module()?, upstream);
         let mut envoy = EnvoyProcess::start(&binary, &options)?;
         envoy.wait_ready(Duration::from_secs(30)).await?;
         let observe = listener(&envoy, "observe").await?;
         let scrape = listener(&envoy, "scrape").await?;
         Ok(EnvoyRig { envoy, listeners: options.listeners, observe, scrape })
     }
-}
 
-impl EnvoyRig {
     /// The address of a listener, waited for where listeners come from a file.
     ///
     /// # Errors

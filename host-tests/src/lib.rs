@@ -17,6 +17,7 @@ pub mod mixed_exchanges;
 pub mod module;
 pub mod scenario;
 pub mod scenario_callbacks;
+pub mod scenario_envoy;
 pub mod scenario_native;
 pub mod scripted_upstream;
 pub mod test_client;

@@ -49,7 +49,7 @@ pub(crate) fn command(arguments: &LintArguments) -> Result<()> {
             "the house lints, for all that runs natively",
             |_| {
                 let mut cargo = workspace::cargo();
-                process::run(cargo.arg("clippy").args(NATIVE).args([
+                process::run(cargo.args(["clippy", "--keep-going"]).args(NATIVE).args([
                     "--all-targets",
                     "--",
                     "-D",
@@ -112,7 +112,7 @@ fn documentation() -> Result<()> {
 
 fn plugins() -> Result<()> {
     let mut cargo = workspace::cargo();
-    cargo.arg("clippy").args(PLUGINS);
+    cargo.args(["clippy", "--keep-going"]).args(PLUGINS);
     if build::target_is_installed() {
         cargo.args(["--target", WASM_TARGET]);
     } else {

@@ -90,25 +90,29 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let options = options(&args, &built.path, &configuration, certificates);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
-        let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
         let mut envoy = EnvoyProcess::start(&binary, &options)?;
-        let told_to_stop = tokio::select! {
-            _ = interrupt.recv() => Ok("Ctrl-C"),
-            _ = terminate.recv() => Ok("SIGTERM"),
-            error = serve(&args.upstream, &mut envoy) => error.map(|never| match never {}),
+        let reason = tokio::select! {
+            signal = told_to_stop() => signal?,
+            error = serve(&args.upstream, &mut envoy) => return error,
         };
-        println!("{}: stopping Envoy", told_to_stop?);
+        println!("{reason}: stopping Envoy");
         envoy.stop().await?;
         Ok(())
     })
 }
 
+/// Waits for Ctrl-C or SIGTERM and names what came.
+pub(crate) async fn told_to_stop() -> Result<&'static str> {
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for Ctrl-C")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for SIGTERM")?;
+    tokio::select! {
+        _ = interrupt.recv() => Ok("Ctrl-C"),
+        _ = terminate.recv() => Ok("SIGTERM"),
+    }
+}
+
 /// Says when it serves, and comes back only with an error.
-async fn serve(
-    upstream: &UpstreamUrl,
-    envoy: &mut EnvoyProcess,
-) -> Result<std::convert::Infallible> {
+async fn serve(upstream: &UpstreamUrl, envoy: &mut EnvoyProcess) -> Result<()> {
     envoy.wait_ready(READY_LIMIT).await?;
     let observed = envoy.listener_address("observe").await?;
     let scraped = envoy.listener_address("scrape").await?;

@@ -82,8 +82,9 @@ impl Report {
         let started = Instant::now();
         let mut tally = Tally::default();
         let ending = match run(&mut tally) {
-            Ok(()) if tally.failed == 0 => Ending::Passed,
-            Ok(()) => Ending::Failed(format!("{} tests failed", tally.failed)),
+            // Cargo's own error repeats the whole command, which says less.
+            _ if tally.failed > 0 => Ending::Failed(format!("{} tests failed", tally.failed)),
+            Ok(()) => Ending::Passed,
             Err(error) => Ending::Failed(format!("{error:#}")),
         };
         let seconds = started.elapsed().as_secs_f64();

@@ -125,11 +125,9 @@ fn run(command: &mut Command, log: &Path, progress: &mut dyn FnMut(&str)) -> Res
         if reported.elapsed() > REPORT_EVERY {
             reported = Instant::now();
             let text = fs::read_to_string(log).unwrap_or_default();
-            progress(&format!(
-                "{} s: {}",
-                started.elapsed().as_secs(),
-                last_lines(&text, 1)
-            ));
+            let line = last_lines(&text, 1);
+            let doing = if line.is_empty() { "still running" } else { line.trim() };
+            progress(&format!("{} s: {doing}", started.elapsed().as_secs()));
         }
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, stdout};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use load_generator::Truth;
 use load_generator::exposition::Scrape;
 use tokio::task::JoinHandle;
@@ -86,6 +86,10 @@ fn rates(history: &VecDeque<Moment>, model: &str, side: usize) -> [Option<f64>; 
     [rate(|row| row.requests), rate(|row| row.output_tokens)]
 }
 
+/// Wide enough for a time such as `1234.5 ms` and the space around it.
+const COLUMN_WIDTH: u16 = 11;
+/// The place of the first column with figures.
+const FIRST_FIGURE: usize = 2;
 const SIDES: [&str; 2] = ["scrape", "clients"];
 
 fn table(seconds: u64, history: &VecDeque<Moment>) -> String {
@@ -133,6 +137,13 @@ fn table(seconds: u64, history: &VecDeque<Moment>) -> String {
                 ratio(row),
                 format!("{:.0}", row.errors),
             ]);
+        }
+    }
+    // Columns keep their widths from picture to picture, and figures stand at their right edge.
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(COLUMN_WIDTH)));
+        if place >= FIRST_FIGURE {
+            column.set_cell_alignment(CellAlignment::Right);
         }
     }
     format!("{seconds} s\n{table}")

@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::build;
+use crate::run::told_to_stop;
 use stage::Stage;
 
 /// The models that the simulated server serves.
@@ -62,7 +63,10 @@ pub(crate) fn run(args: DemoArgs) -> Result<()> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let stage = Stage::set(&built.path, args.workers, args.envoy.as_deref(), &MODELS).await?;
-        let outcome = perform(&args, &stage).await;
+        let outcome = tokio::select! {
+            outcome = perform(&args, &stage) => outcome,
+            signal = told_to_stop() => signal.and_then(|signal| bail!("{signal}: stopped before the end")),
+        };
         // Whatever came out, Envoy's own end is looked at too: a proxy that crashed has shown nothing.
         let stopped = stage.clear().await;
         outcome.and(stopped)
