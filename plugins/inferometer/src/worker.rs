@@ -20,6 +20,9 @@ use crate::shared::HostData;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
+/// How many mistakes of one configuration are logged one by one.
+const LOGGED_MISTAKES: usize = 50;
+
 /// How many turns of the leader pass between two looks over the slots of workers that are gone.
 const TURNS_PER_MAINTENANCE: u32 = 5;
 
@@ -123,8 +126,12 @@ impl Worker {
                 Some(settings)
             }
             Err(mistakes) => {
-                for mistake in mistakes.iter() {
+                for mistake in mistakes.iter().take(LOGGED_MISTAKES) {
                     hostcalls::log(LogLevel::Error, &mistake.to_string());
+                }
+                let more = mistakes.iter().skip(LOGGED_MISTAKES).count();
+                if more > 0 {
+                    hostcalls::log(LogLevel::Error, &format!("and {more} more mistakes"));
                 }
                 let last = self.last_good_of(identity);
                 hostcalls::log(
@@ -353,7 +360,9 @@ impl Worker {
     /// One tick of one of this machine's roots; the first of them in a period does the work.
     pub(crate) fn tick(&mut self) {
         let now = self.now_nanos();
-        if now < self.next_turn_nanos {
+        // A clock that was set back must not silence the worker until it has caught up.
+        let wait = self.next_turn_nanos.saturating_sub(now);
+        if wait > 0 && wait <= self.period_nanos {
             return;
         }
         // A little less than a period, so that a tick that comes a moment early is not passed over.
