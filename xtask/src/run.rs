@@ -1,6 +1,6 @@
 //! The task `run`: Envoy with the module in front of the user's own server, until told to stop.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use envoy_harness::{EnvoyOptions, EnvoyProcess, Route, Upstream, UpstreamTls, WasmPlugin};
 use hyper::Uri;
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
@@ -77,6 +78,9 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         .is_tls
         .then(trusted_certificates)
         .transpose()?;
+    for address in [args.listen, args.scrape] {
+        check_free(address)?;
+    }
     let built = build::build(&mut |line| println!("{line}"))?;
     let binary = envoy_harness::locate(args.envoy.as_deref(), &workspace::tools(), &mut |line| {
         println!("{line}")
@@ -90,7 +94,8 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let options = options(&args, &built.path, &configuration, certificates);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let mut envoy = EnvoyProcess::start(&binary, &options)?;
+        let mut envoy =
+            EnvoyProcess::start_with(&binary, &options, &bootstrap(&options).to_string())?;
         let reason = tokio::select! {
             signal = told_to_stop() => signal?,
             error = serve(&args.upstream, &mut envoy) => return error,
@@ -138,6 +143,16 @@ async fn serve(upstream: &UpstreamUrl, envoy: &mut EnvoyProcess) -> Result<()> {
         "Envoy ended by itself with {status}; its last lines:\n{}",
         last_lines(&envoy.log(), 20)
     )
+}
+
+/// Envoy would share a port with another Envoy and take a part of its connections, without a word.
+fn check_free(address: SocketAddr) -> Result<()> {
+    match TcpListener::bind(address) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            bail!("cannot listen at {address}: {error}; choose another by `--listen` or `--scrape`")
+        }
+    }
 }
 
 /// The text of the plugin's configuration, once nothing is wrong with it.
@@ -202,6 +217,28 @@ fn options(
         }
     }
     options
+}
+
+/// The configuration with every address of a name tried. By itself Envoy takes the IPv6 one where there are both, and
+/// so would not find a server at `localhost` that listens on IPv4 only, as most do. Only a logical cluster tries one
+/// after the other; a strict one would spread the requests over both.
+fn bootstrap(options: &EnvoyOptions) -> Value {
+    // The folder is for files that these options do not ask for.
+    let mut bootstrap = options.bootstrap(Path::new("."));
+    let clusters = bootstrap
+        .pointer_mut("/static_resources/clusters")
+        .and_then(Value::as_array_mut);
+    for cluster in clusters
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        if cluster.get("type").and_then(Value::as_str) == Some("STRICT_DNS") {
+            cluster.insert("type".to_owned(), Value::from("LOGICAL_DNS"));
+            cluster.insert("dns_lookup_family".to_owned(), Value::from("ALL"));
+        }
+    }
+    bootstrap
 }
 
 impl UpstreamUrl {
@@ -275,7 +312,7 @@ fn trusted_certificates() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -363,7 +400,7 @@ mod tests {
         let certificates = Some(PathBuf::from("/trusted.crt"));
         let options = options(&args, Path::new("module.wasm"), "{}", certificates);
         assert_eq!(options.concurrency, 3);
-        let bootstrap = options.bootstrap(Path::new("/tmp/example"));
+        let bootstrap = bootstrap(&options);
         let at = |place: &str| bootstrap.pointer(place).cloned().unwrap_or_default();
         let port = |listener: usize| {
             at(&format!(
@@ -375,6 +412,8 @@ mod tests {
         for piece in [
             "/trusted.crt",
             "\"sni\":\"api.example.com\"",
+            "\"type\":\"LOGICAL_DNS\"",
+            "\"dns_lookup_family\":\"ALL\"",
             "\"host_rewrite_literal\":\"api.example.com\"",
         ] {
             assert!(text.contains(piece), "{piece} in {text}");
@@ -383,6 +422,16 @@ mod tests {
             at("/static_resources/clusters/0/transport_socket"),
             Value::Null
         );
+    }
+
+    #[test]
+    fn a_port_in_use_is_refused_and_a_free_one_is_not() {
+        let held = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = held.local_addr().unwrap();
+        let error = check_free(address).unwrap_err().to_string();
+        assert!(error.contains(&address.to_string()), "{error}");
+        drop(held);
+        assert!(check_free(address).is_ok());
     }
 
     #[test]
