@@ -4,10 +4,11 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
+use tokio::sync::watch;
 
 use crate::{
     captures::{Capture, Recorded, RecordedEnd},
-    scripted_upstream::{Finish, Report, Script, ScriptedUpstream, Served, Step},
+    scripted_upstream::{Finish, Gate, Report, Script, ScriptedUpstream, Served, Step},
     test_client::{Answer, Ask, Ending, Http1Client, Leave},
 };
 
@@ -19,8 +20,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub enum Pace {
     /// As they came.
     Recorded,
-    /// At once, but for a silence of this length before and after the piece with the first token, so that
-    /// a time tells which piece it was.
+    /// At once, but for a silence of this length before the piece with the first token, and none after it before
+    /// the client has it, so that a time tells which piece it was.
     AroundFirstToken(Duration),
 }
 
@@ -33,23 +34,20 @@ pub struct Replayed {
     pub served: Served,
 }
 
-/// The script that answers as the recorded server did.
+/// The script that answers as the recorded server did; `received` is opened when the client has the first token.
 #[must_use]
-pub fn script(recorded: &Recorded, pace: Pace) -> Script {
+pub fn script(recorded: &Recorded, pace: Pace, received: &Gate) -> Script {
     let first_token = recorded.expected.first_token_offset.and_then(|end| recorded.piece_with(end));
     let mut steps = Vec::new();
     for (index, piece) in recorded.pieces.iter().enumerate() {
+        let send = Step::Raw(piece.bytes.clone());
         match pace {
-            Pace::Recorded => steps.push(Step::At(piece.at)),
-            Pace::AroundFirstToken(gap) => {
-                let is_first_token = first_token == Some(index);
-                let follows_it = index.checked_sub(1).is_some_and(|before| first_token == Some(before));
-                if is_first_token || follows_it {
-                    steps.push(Step::Wait(gap));
-                }
+            Pace::Recorded => steps.extend([Step::At(piece.at), send]),
+            Pace::AroundFirstToken(silence) if first_token == Some(index) => {
+                steps.extend([Step::Wait(silence), send, Step::Gate(received.clone())]);
             }
+            Pace::AroundFirstToken(_) => steps.push(send),
         }
-        steps.push(Step::Raw(piece.bytes.clone()));
     }
     let finish = match recorded.end {
         RecordedEnd::KeptAlive => Finish::Complete,
@@ -57,6 +55,17 @@ pub fn script(recorded: &Recorded, pace: Pace) -> Script {
         RecordedEnd::ClientLeft => Finish::Stall,
     };
     Script::new(steps).finishing(finish)
+}
+
+/// Opens the gate when the client has the body up to the end of the piece with the first token.
+async fn open_when_received(recorded: &Recorded, mut received: watch::Receiver<u64>, gate: &Gate) {
+    let end = recorded.expected.first_token_offset.and_then(|end| recorded.piece_with(end));
+    let bytes = end.and_then(|index| recorded.pieces.get(index)).map(|piece| piece.body_bytes);
+    if let Some(bytes) = bytes {
+        // A client that ends before leaves the gate closed, and the upstream sees it go.
+        let _ = received.wait_for(|received| *received >= bytes).await;
+        gate.open();
+    }
 }
 
 fn ask(recorded: &Recorded) -> Ask {
@@ -103,10 +112,14 @@ impl<'a> Replay<'a> {
         let batch: Vec<&Recorded> =
             self.capture.exchanges.iter().skip(self.next).take(count).collect();
         self.next += batch.len();
-        let reports: Vec<Report> =
-            batch.iter().map(|recorded| self.upstream.next(script(recorded, self.pace))).collect();
+        let gates: Vec<Gate> = batch.iter().map(|_| Gate::closed()).collect();
+        let scripted = batch.iter().zip(&gates);
+        let reports: Vec<Report> = scripted
+            .map(|(recorded, gate)| self.upstream.next(script(recorded, self.pace, gate)))
+            .collect();
         let mut played = Vec::new();
-        for (number, (recorded, report)) in batch.iter().copied().zip(reports).enumerate() {
+        let exchanges = batch.iter().copied().zip(reports).zip(&gates);
+        for (number, ((recorded, report), gate)) in exchanges.enumerate() {
             let mut asked = ask(recorded);
             if self.capture.pipelined {
                 // The first write carries all requests; the later answers need no write.
@@ -114,7 +127,16 @@ impl<'a> Replay<'a> {
                 let bytes = if number == 0 { all.collect::<Vec<_>>().concat() } else { Vec::new() };
                 asked.upload = crate::test_client::Upload::Raw(Bytes::from(bytes));
             }
-            let answer = self.client.exchange(&asked).await;
+            let (sender, received) = watch::channel(0);
+            asked.received = Some(sender);
+            let answer = {
+                let exchanging = self.client.exchange(&asked);
+                tokio::pin!(exchanging);
+                tokio::select! {
+                    answer = &mut exchanging => answer,
+                    () = open_when_received(recorded, received, gate) => exchanging.await,
+                }
+            };
             if matches!(answer.ending, Ending::Left) {
                 self.client.leave().await?;
             }

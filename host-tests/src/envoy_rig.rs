@@ -1,6 +1,7 @@
 //! One real Envoy with the built module between a test client and a scripted upstream, and its scrapes.
 
 use std::{
+    io::Write as _,
     net::SocketAddr,
     path::PathBuf,
     sync::OnceLock,
@@ -132,9 +133,9 @@ impl RigPlan {
         plain.filters = self.filters_before.iter().cloned().map(HttpFilter::Raw).collect();
         let mut observe = plain.clone();
         observe.name = "observe".to_owned();
-        let configured = plugin.clone().configured(&with_tick(&self.observe));
+        let configured = plugin.clone().rooted("observe").configured(&with_tick(&self.observe));
         observe.filters.push(HttpFilter::Wasm(configured));
-        let scraping = plugin.configured(&with_tick(&scrape_configuration()));
+        let scraping = plugin.rooted("scrape").configured(&with_tick(&scrape_configuration()));
         let scrape = Listener::replying("scrape", 404).with_filter(HttpFilter::Wasm(scraping));
         let mut listeners = vec![observe, scrape];
         if self.plain_listener {
@@ -315,8 +316,9 @@ async fn listener(envoy: &EnvoyProcess, name: &str) -> Result<SocketAddr> {
     }
 }
 
-/// Prints what a test really runs, so that nobody has to guess it from a line of dots.
-#[allow(clippy::print_stdout, reason = "a test's account of itself, shown by --nocapture and on failure")]
+/// Says what a test really runs, past the capture of the test's output, so that nobody has to guess it from a line of
+/// dots.
 pub fn say(line: &str) {
-    println!("{line}");
+    // Where nobody can read it, nothing is lost.
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -14,6 +14,7 @@ pub mod http1_message;
 pub mod http2_lines;
 pub mod metric_assert;
 pub mod mixed_exchanges;
+pub mod mixed_load;
 pub mod module;
 pub mod scenario;
 pub mod scenario_callbacks;

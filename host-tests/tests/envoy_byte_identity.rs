@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::arithmetic_side_effects,
     reason = "a test fails by panicking, and tells what it ran"
 )]
@@ -17,7 +16,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use host_tests::{
-    envoy_rig::{EnvoyRig, RigPlan},
+    envoy_rig::{EnvoyRig, RigPlan, say},
     mixed_exchanges::{Exchange, exchange, large},
     scripted_upstream::{Lines, SCRIPT_HEADER, ScriptedUpstream, Served},
     test_client::{Answer, Ending, Http1Client, Http2Client},
@@ -202,14 +201,14 @@ async fn compare_many(http2: bool, seeds: std::ops::Range<u64>) -> BTreeMap<&'st
 async fn the_module_changes_no_byte_and_holds_none_back_over_http1() {
     let started = Instant::now();
     let kinds = compare_many(false, 0..HTTP1).await;
-    println!("{HTTP1} exchanges over HTTP/1, both ways, in {:.1} s: {kinds:?}", started.elapsed().as_secs_f64());
+    say(&format!("{HTTP1} exchanges over HTTP/1, both ways, in {:.1} s: {kinds:?}", started.elapsed().as_secs_f64()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_module_changes_no_byte_and_holds_none_back_over_http2() {
     let started = Instant::now();
     let kinds = compare_many(true, HTTP1..HTTP1 + HTTP2).await;
-    println!("{HTTP2} exchanges over HTTP/2, both ways, in {:.1} s: {kinds:?}", started.elapsed().as_secs_f64());
+    say(&format!("{HTTP2} exchanges over HTTP/2, both ways, in {:.1} s: {kinds:?}", started.elapsed().as_secs_f64()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -223,5 +222,5 @@ async fn fifty_megabytes_pass_both_ways_unchanged() {
         }
         rig.stop().await.unwrap();
     }
-    println!("4 exchanges of {LENGTH} bytes up and down, both ways, in {:.1} s", started.elapsed().as_secs_f64());
+    say(&format!("4 exchanges of {LENGTH} bytes up and down, both ways, in {:.1} s", started.elapsed().as_secs_f64()));
 }

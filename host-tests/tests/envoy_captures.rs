@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::arithmetic_side_effects,
     reason = "a test fails by panicking, and tells what it ran"
 )]
@@ -19,7 +18,7 @@ use host_tests::{
     capture_facts::{FIRST_TOKEN, Moved, differences},
     capture_replay::{Pace, Replay, Replayed},
     captures::{Capture, GROUPS, Recorded, load},
-    envoy_rig::{EnvoyRig, RigPlan},
+    envoy_rig::{EnvoyRig, RigPlan, say},
     metric_assert::Exposition,
     scripted_upstream::ScriptedUpstream,
 };
@@ -27,8 +26,8 @@ use serde_json::json;
 
 /// How many Envoys replay at once.
 const RIGS: usize = 3;
-/// The silence around the first token where a time is to tell which piece held it.
-const GAP: Duration = Duration::from_millis(25);
+/// The silence before the first token where a time is to tell which piece held it.
+const SILENCE: Duration = Duration::from_millis(25);
 /// A time to first token may be this much shorter than the upstream's stamps say.
 const EARLY: Duration = Duration::from_millis(1);
 /// And this much longer than the client's.
@@ -206,13 +205,12 @@ async fn every_capture_gives_what_the_independent_decoder_says() {
         .filter(|one| one.first_token.as_ref().is_some_and(|token| !token.is_within()))
         .map(|one| one.name.clone())
         .collect();
-    println!(
+    say(&format!(
         "{count} captures with {} exchanges replayed in {:.1} s, none differs; {} times to first token, {} outside: {outside:?}",
         seen.len(),
         started.elapsed().as_secs_f64(),
         timed.len(),
-        outside.len(),
-    );
+        outside.len()));
     print_slack(&timed);
     assert!(outside.len() <= timed.len().div_ceil(100), "more than 1 % outside");
     let again = captures.into_iter().filter(|capture| outside.contains(&capture.name)).collect();
@@ -229,11 +227,10 @@ fn print_slack(timed: &[&Seen]) {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or_default() * 1e3
     };
-    println!(
+    say(&format!(
         "measured minus upstream's stamps: median {:.2} ms; client's stamps minus measured: median {:.2} ms",
         median(tokens().map(|token| token.measured - token.lowest).collect()),
-        median(tokens().map(|token| token.highest - token.measured).collect()),
-    );
+        median(tokens().map(|token| token.highest - token.measured).collect())));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -244,7 +241,7 @@ async fn a_silence_around_the_first_token_tells_the_piece_that_held_it() {
             && capture.exchanges.iter().any(|one| one.expected.first_token_offset.is_some())
     });
     let count = captures.len();
-    let seen = replay_all(captures, Pace::AroundFirstToken(GAP), json!({}), RIGS).await;
+    let seen = replay_all(captures, Pace::AroundFirstToken(SILENCE), json!({}), RIGS).await;
     refuse_differences(&seen);
     let tokens = seen.iter().filter_map(|one| Some((one, one.first_token.as_ref()?)));
     let wrong: Vec<String> = tokens
@@ -252,6 +249,6 @@ async fn a_silence_around_the_first_token_tells_the_piece_that_held_it() {
         .filter(|(_, token)| !token.is_the_right_piece())
         .map(|(one, token)| format!("{}: {token}", one.name))
         .collect();
-    println!("{count} captures replayed with a silence around the first token, {} pieces told", tokens.count());
+    say(&format!("{count} captures replayed with a silence around the first token, {} pieces told", tokens.count()));
     assert!(wrong.is_empty(), "not the piece with the first token:\n{}", wrong.join("\n"));
 }

@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stdout,
     clippy::arithmetic_side_effects,
     reason = "a test fails by panicking, and tells what it ran"
 )]
@@ -15,6 +14,7 @@ use std::{
 };
 
 use host_tests::{
+    envoy_rig::say,
     scenario::{Scenario, load},
     scenario_envoy::ScenarioBed,
 };
@@ -66,7 +66,7 @@ async fn run_all(http2: bool) {
         stopped.unwrap();
     }
     let protocol = if http2 { "HTTP/2" } else { "HTTP/1" };
-    println!("{count} scenarios over {protocol} in {:.1} s: {outcomes:?}", started.elapsed().as_secs_f64());
+    say(&format!("{count} scenarios over {protocol} in {:.1} s: {outcomes:?}", started.elapsed().as_secs_f64()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

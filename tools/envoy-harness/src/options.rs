@@ -52,24 +52,24 @@ impl EnvoyOptions {
     }
 
     /// The usual arrangement: listener `observe` in front of `upstream`, watched by `plugin` with
-    /// `configuration`. Add a scrape listener by [`EnvoyOptions::with_scrape`].
+    /// `configuration`, its root id `observe`. Add a scrape listener by [`EnvoyOptions::with_scrape`].
     #[must_use]
     pub fn observed(upstream: Upstream, plugin: WasmPlugin, configuration: &str) -> EnvoyOptions {
         let mut options = EnvoyOptions::new();
         options.listeners.push(
             Listener::to_upstream("observe", &upstream.name)
-                .with_filter(HttpFilter::Wasm(plugin.configured(configuration))),
+                .with_filter(HttpFilter::Wasm(plugin.rooted("observe").configured(configuration))),
         );
         options.upstreams.push(upstream);
         options
     }
 
-    /// Adds listener `scrape`, whose only content is what `plugin` answers with `configuration`.
+    /// Adds listener `scrape`, whose only content is what `plugin` answers with `configuration`, its root id `scrape`.
     #[must_use]
     pub fn with_scrape(mut self, plugin: WasmPlugin, configuration: &str) -> EnvoyOptions {
         self.listeners.push(
             Listener::replying("scrape", 404)
-                .with_filter(HttpFilter::Wasm(plugin.configured(configuration))),
+                .with_filter(HttpFilter::Wasm(plugin.rooted("scrape").configured(configuration))),
         );
         self
     }
@@ -191,6 +191,14 @@ impl WasmPlugin {
             configuration: "{}".to_owned(),
             fail_open: true,
         }
+    }
+
+    /// The same plugin with another root id. Different uses of a module need different ones: a module may keep what
+    /// the last good configuration of a plugin was.
+    #[must_use]
+    pub fn rooted(mut self, root_id: &str) -> WasmPlugin {
+        root_id.clone_into(&mut self.root_id);
+        self
     }
 
     /// The same plugin with another configuration.
