@@ -21,11 +21,19 @@ impl<'a> Moved<'a> {
     /// The samples of that name that moved, and by how much.
     #[must_use]
     pub fn samples(&self, name: &'a str) -> Vec<(&'a Sample, f64)> {
-        let earlier: BTreeMap<_, f64> =
-            self.before.matching(name, &[]).map(|sample| (&sample.labels, sample.value)).collect();
+        let earlier: BTreeMap<_, f64> = self
+            .before
+            .matching(name, &[])
+            .map(|sample| (&sample.labels, sample.value))
+            .collect();
         self.after
             .matching(name, &[])
-            .map(|sample| (sample, sample.value - earlier.get(&sample.labels).copied().unwrap_or(0.0)))
+            .map(|sample| {
+                (
+                    sample,
+                    sample.value - earlier.get(&sample.labels).copied().unwrap_or(0.0),
+                )
+            })
             .filter(|(_, moved)| *moved != 0.0)
             .collect()
     }
@@ -46,7 +54,10 @@ impl<'a> Moved<'a> {
 /// Compares; gives the differences, none when all is as expected.
 #[must_use]
 pub fn differences(moved: Moved<'_>, exchanges: &[&Expected]) -> Vec<String> {
-    let mut comparison = Comparison { moved, found: Vec::new() };
+    let mut comparison = Comparison {
+        moved,
+        found: Vec::new(),
+    };
     let watched = exchanges.iter().filter(|one| one.watched);
     let skipped = exchanges.iter().filter(|one| !one.watched);
     comparison.expect(REQUESTS, &[], Some(watched.clone().count() as u64));
@@ -68,7 +79,10 @@ pub fn differences(moved: Moved<'_>, exchanges: &[&Expected]) -> Vec<String> {
 pub fn scenario_differences(moved: Moved<'_>, scenario: &Scenario) -> Vec<String> {
     let expected = scenario.expected();
     let mut found = differences(moved, &[&expected]);
-    let mut comparison = Comparison { moved, found: Vec::new() };
+    let mut comparison = Comparison {
+        moved,
+        found: Vec::new(),
+    };
     let expect = &scenario.expect;
     if expect.skipped.is_none() {
         match expect.error_type.as_deref() {
@@ -119,9 +133,17 @@ impl Comparison<'_> {
 
     fn request(&mut self, one: &Expected) {
         let operation = one.operation.as_deref().unwrap_or_default();
-        let stream = if one.stream == Some(true) { "true" } else { "false" };
+        let stream = if one.stream == Some(true) {
+            "true"
+        } else {
+            "false"
+        };
         let outcome = one.outcome.as_deref().unwrap_or_default();
-        let labels = [("operation", operation), ("outcome", outcome), ("stream", stream)];
+        let labels = [
+            ("operation", operation),
+            ("outcome", outcome),
+            ("stream", stream),
+        ];
         self.expect(REQUESTS, &labels, Some(1));
         let mut names = vec![("gen_ai_operation_name", operation)];
         for (label, model) in [
@@ -142,11 +164,17 @@ impl Comparison<'_> {
             .moved
             .samples(name)
             .iter()
-            .filter(|(sample, _)| sample.labels.get(label).is_some_and(|value| !value.is_empty()))
+            .filter(|(sample, _)| {
+                sample
+                    .labels
+                    .get(label)
+                    .is_some_and(|value| !value.is_empty())
+            })
             .map(|(sample, _)| sample.to_string())
             .collect();
         if !bad.is_empty() {
-            self.found.push(format!("{name} must have no {label}: {}", bad.join("; ")));
+            self.found
+                .push(format!("{name} must have no {label}: {}", bad.join("; ")));
         }
     }
 
@@ -154,15 +182,33 @@ impl Comparison<'_> {
         let reported = [("source", "reported")];
         let estimated = [("source", "estimated")];
         self.expect("inference_input_tokens_total", &reported, one.input_tokens);
-        self.expect("inference_output_tokens_total", &reported, one.output_tokens);
-        self.expect("inference_cached_input_tokens_total", &reported, one.cached_tokens);
-        self.expect("inference_reasoning_tokens_total", &reported, one.reasoning_tokens);
-        let events = if one.output_tokens.is_none() { one.output_events } else { None };
+        self.expect(
+            "inference_output_tokens_total",
+            &reported,
+            one.output_tokens,
+        );
+        self.expect(
+            "inference_cached_input_tokens_total",
+            &reported,
+            one.cached_tokens,
+        );
+        self.expect(
+            "inference_reasoning_tokens_total",
+            &reported,
+            one.reasoning_tokens,
+        );
+        let events = if one.output_tokens.is_none() {
+            one.output_events
+        } else {
+            None
+        };
         self.expect("inference_output_tokens_total", &estimated, events);
         let status = one.usage_status.as_deref().unwrap_or_default();
         self.expect("inference_usage_total", &[], Some(1));
         self.expect("inference_usage_total", &[("status", status)], Some(1));
-        let accepted = one.status.is_some_and(|status| (200..300).contains(&status));
+        let accepted = one
+            .status
+            .is_some_and(|status| (200..300).contains(&status));
         // What is between a miss and the unknown is a hit or partial by a rule of the catalogue.
         let (miss, unknown) = match (one.cached_tokens, one.input_tokens) {
             (Some(0), _) => (1, 0),

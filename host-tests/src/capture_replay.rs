@@ -20,8 +20,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub enum Pace {
     /// As they came.
     Recorded,
-    /// At once, but for a silence of this length before the piece with the first token, and none after it before
-    /// the client has it, so that a time tells which piece it was.
+    /// At once, but for a silence of this length before the piece with the first token and, once the client has it,
+    /// after it, so that a time tells which piece it was.
     AroundFirstToken(Duration),
 }
 
@@ -37,14 +37,18 @@ pub struct Replayed {
 /// The script that answers as the recorded server did; `received` is opened when the client has the first token.
 #[must_use]
 pub fn script(recorded: &Recorded, pace: Pace, received: &Gate) -> Script {
-    let first_token = recorded.expected.first_token_offset.and_then(|end| recorded.piece_with(end));
+    let first_token = recorded
+        .expected
+        .first_token_offset
+        .and_then(|end| recorded.piece_with(end));
     let mut steps = Vec::new();
     for (index, piece) in recorded.pieces.iter().enumerate() {
         let send = Step::Raw(piece.bytes.clone());
         match pace {
             Pace::Recorded => steps.extend([Step::At(piece.at), send]),
             Pace::AroundFirstToken(silence) if first_token == Some(index) => {
-                steps.extend([Step::Wait(silence), send, Step::Gate(received.clone())]);
+                let received = Step::Gate(received.clone());
+                steps.extend([Step::Wait(silence), send, received, Step::Wait(silence)]);
             }
             Pace::AroundFirstToken(_) => steps.push(send),
         }
@@ -59,10 +63,15 @@ pub fn script(recorded: &Recorded, pace: Pace, received: &Gate) -> Script {
 
 /// Opens the gate when the client has the body up to the end of the piece with the first token.
 async fn open_when_received(recorded: &Recorded, mut received: watch::Receiver<u64>, gate: &Gate) {
-    let end = recorded.expected.first_token_offset.and_then(|end| recorded.piece_with(end));
-    let bytes = end.and_then(|index| recorded.pieces.get(index)).map(|piece| piece.body_bytes);
+    let end = recorded
+        .expected
+        .first_token_offset
+        .and_then(|end| recorded.piece_with(end));
+    let bytes = end
+        .and_then(|index| recorded.pieces.get(index))
+        .map(|piece| piece.body_bytes);
     if let Some(bytes) = bytes {
-        // A client that ends before leaves the gate closed, and the upstream sees it go.
+        // The sender lives as long as the exchange, which opens the gate itself when it ends.
         let _ = received.wait_for(|received| *received >= bytes).await;
         gate.open();
     }
@@ -99,7 +108,13 @@ impl<'a> Replay<'a> {
         pace: Pace,
     ) -> Result<Replay<'a>> {
         let client = Http1Client::connect(proxy).await?;
-        Ok(Replay { capture, upstream, client, pace, next: 0 })
+        Ok(Replay {
+            capture,
+            upstream,
+            client,
+            pace,
+            next: 0,
+        })
     }
 
     /// Plays the next exchanges: one, or all of them where they were written at once. Empty at the end.
@@ -108,9 +123,18 @@ impl<'a> Replay<'a> {
     ///
     /// When the client or the upstream saw something else than what was recorded.
     pub async fn step(&mut self) -> Result<Vec<(&'a Recorded, Replayed)>> {
-        let count = if self.capture.pipelined { self.capture.exchanges.len() } else { 1 };
-        let batch: Vec<&Recorded> =
-            self.capture.exchanges.iter().skip(self.next).take(count).collect();
+        let count = if self.capture.pipelined {
+            self.capture.exchanges.len()
+        } else {
+            1
+        };
+        let batch: Vec<&Recorded> = self
+            .capture
+            .exchanges
+            .iter()
+            .skip(self.next)
+            .take(count)
+            .collect();
         self.next += batch.len();
         let gates: Vec<Gate> = batch.iter().map(|_| Gate::closed()).collect();
         let scripted = batch.iter().zip(&gates);
@@ -124,7 +148,11 @@ impl<'a> Replay<'a> {
             if self.capture.pipelined {
                 // The first write carries all requests; the later answers need no write.
                 let all = batch.iter().map(|recorded| recorded.request.as_ref());
-                let bytes = if number == 0 { all.collect::<Vec<_>>().concat() } else { Vec::new() };
+                let bytes = if number == 0 {
+                    all.collect::<Vec<_>>().concat()
+                } else {
+                    Vec::new()
+                };
                 asked.upload = crate::test_client::Upload::Raw(Bytes::from(bytes));
             }
             let (sender, received) = watch::channel(0);
@@ -137,6 +165,7 @@ impl<'a> Replay<'a> {
                     () = open_when_received(recorded, received, gate) => exchanging.await,
                 }
             };
+            gate.open();
             if matches!(answer.ending, Ending::Left) {
                 self.client.leave().await?;
             }
@@ -156,14 +185,21 @@ fn check(recorded: &Recorded, answer: &Answer) -> Result<()> {
         _ => Ending::Complete,
     };
     if answer.ending != expected {
-        bail!("the exchange ended with {:?} instead of {expected:?}", answer.ending);
+        bail!(
+            "the exchange ended with {:?} instead of {expected:?}",
+            answer.ending
+        );
     }
     if let Some(status) = recorded.expected.status {
         if answer.status != status {
             bail!("status {} instead of {status}", answer.status);
         }
         if answer.body.len() as u64 != recorded.body_bytes() {
-            bail!("a body of {} bytes instead of {}", answer.body.len(), recorded.body_bytes());
+            bail!(
+                "a body of {} bytes instead of {}",
+                answer.body.len(),
+                recorded.body_bytes()
+            );
         }
     }
     Ok(())

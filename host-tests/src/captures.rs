@@ -12,8 +12,15 @@ use crate::{
 };
 
 /// The folders that hold HTTP exchanges.
-pub const GROUPS: [&str; 7] =
-    ["vllm", "vllm-features", "vllm-tools", "vllm-embed", "sglang", "llamacpp", "llama-cpp-python"];
+pub const GROUPS: [&str; 7] = [
+    "vllm",
+    "vllm-features",
+    "vllm-tools",
+    "vllm-embed",
+    "sglang",
+    "llamacpp",
+    "llama-cpp-python",
+];
 
 /// A silence longer than this is shortened to [`SHORTENED`]: one recording holds 18 s of a compiler at work.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
@@ -67,7 +74,10 @@ pub enum RecordedEnd {
 
 /// One exchange as the independent decoder reads it; its own page defines the fields.
 #[derive(Clone, Debug, Deserialize)]
-#[allow(missing_docs, reason = "defined on the page of the decoder, which writes them")]
+#[allow(
+    missing_docs,
+    reason = "defined on the page of the decoder, which writes them"
+)]
 pub struct Expected {
     pub method: String,
     pub path: String,
@@ -126,10 +136,15 @@ pub fn load(groups: &[&str]) -> Result<Vec<Capture>> {
                 continue;
             };
             // The index leaves out what was recorded by hand, all of it on connections that stayed open.
-            let end = index.get(case).map_or("kept-alive", |entry| entry.end.as_str());
+            let end = index
+                .get(case)
+                .map_or("kept-alive", |entry| entry.end.as_str());
             let capture = load_one(&folder, case, end, expected)
                 .with_context(|| format!("capture {name}"))?;
-            captures.push(Capture { name: name.clone(), ..capture });
+            captures.push(Capture {
+                name: name.clone(),
+                ..capture
+            });
         }
     }
     Ok(captures)
@@ -147,18 +162,31 @@ fn load_one(folder: &Path, case: &str, end: &str, expected: &[Expected]) -> Resu
     };
     let requests = split_requests(&read("request")?)?;
     if requests.len() != expected.len() {
-        bail!("{} requests, but {} are expected", requests.len(), expected.len());
+        bail!(
+            "{} requests, but {} are expected",
+            requests.len(),
+            expected.len()
+        );
     }
     let timing = String::from_utf8(read("timing.jsonl")?)?;
-    let timing: Vec<TimingLine> =
-        timing.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let timing: Vec<TimingLine> = timing
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?;
     let pipelined = requests.len() > 1 && timing.iter().all(|line| line.req == 0);
-    let mut answers =
-        Answers { bytes: read("response")?, timing: &timing, taken: 0, pipelined };
+    let mut answers = Answers {
+        bytes: read("response")?,
+        timing: &timing,
+        taken: 0,
+        pipelined,
+    };
     let mut exchanges = Vec::new();
     let last = requests.len().saturating_sub(1);
     for (number, (request, expected)) in requests.into_iter().zip(expected).enumerate() {
-        let method = Head::parse(&request).unwrap_or_default().method().to_owned();
+        let method = Head::parse(&request)
+            .unwrap_or_default()
+            .method()
+            .to_owned();
         let pieces = answers.next(number, &method)?;
         let end = match end {
             "client-abort" => RecordedEnd::ClientLeft,
@@ -166,12 +194,24 @@ fn load_one(folder: &Path, case: &str, end: &str, expected: &[Expected]) -> Resu
             // A server that closes after the first of two answers shows in the missing second one.
             _ => RecordedEnd::KeptAlive,
         };
-        exchanges.push(Recorded { request, pieces, end, expected: expected.clone() });
+        exchanges.push(Recorded {
+            request,
+            pieces,
+            end,
+            expected: expected.clone(),
+        });
     }
     if answers.taken != answers.bytes.len() {
-        bail!("{} bytes of the answer belong to no request", answers.bytes.len() - answers.taken);
+        bail!(
+            "{} bytes of the answer belong to no request",
+            answers.bytes.len() - answers.taken
+        );
     }
-    Ok(Capture { name: String::new(), exchanges, pipelined })
+    Ok(Capture {
+        name: String::new(),
+        exchanges,
+        pipelined,
+    })
 }
 
 /// Cuts what the client sent into requests.
@@ -203,13 +243,19 @@ impl Answers<'_> {
         let mut pieces = Vec::new();
         let mut previous = Duration::ZERO;
         let mut shift = Duration::ZERO;
-        let lines = self.timing.iter().filter(|line| self.pipelined || line.req == number);
+        let lines = self
+            .timing
+            .iter()
+            .filter(|line| self.pipelined || line.req == number);
         for line in lines {
             let end = line.off + line.len;
             if end <= self.taken || message.is_complete() {
                 continue;
             }
-            let bytes = self.bytes.get(self.taken..end).context("a piece beyond the answer")?;
+            let bytes = self
+                .bytes
+                .get(self.taken..end)
+                .context("a piece beyond the answer")?;
             let used = message.push(bytes);
             let at = Duration::from_secs_f64(line.t.max(0.0));
             let silence = at.saturating_sub(previous);
@@ -219,7 +265,11 @@ impl Answers<'_> {
             previous = at;
             let bytes = Bytes::copy_from_slice(bytes.get(..used).unwrap_or_default());
             self.taken += used;
-            pieces.push(Piece { at: at - shift, bytes, body_bytes: message.body.len() as u64 });
+            pieces.push(Piece {
+                at: at - shift,
+                bytes,
+                body_bytes: message.body.len() as u64,
+            });
         }
         Ok(pieces)
     }
@@ -235,7 +285,12 @@ struct Message {
 
 impl Message {
     fn new(method: &str) -> Message {
-        Message { method: method.to_owned(), head: Vec::new(), decoder: None, body: Vec::new() }
+        Message {
+            method: method.to_owned(),
+            head: Vec::new(),
+            decoder: None,
+            body: Vec::new(),
+        }
     }
 
     fn is_complete(&self) -> bool {
@@ -259,7 +314,10 @@ impl Message {
             }
         }
         let rest = bytes.get(taken..).unwrap_or_default();
-        let more = self.decoder.as_mut().map_or(0, |decoder| decoder.push(rest, &mut self.body));
+        let more = self
+            .decoder
+            .as_mut()
+            .map_or(0, |decoder| decoder.push(rest, &mut self.body));
         taken + more
     }
 }
@@ -268,7 +326,9 @@ impl Recorded {
     /// The index of the piece that completes the first `offset` bytes of the body.
     #[must_use]
     pub fn piece_with(&self, offset: u64) -> Option<usize> {
-        self.pieces.iter().position(|piece| piece.body_bytes >= offset)
+        self.pieces
+            .iter()
+            .position(|piece| piece.body_bytes >= offset)
     }
 
     /// How many pieces with body bytes come before the piece of this index.
@@ -301,14 +361,20 @@ mod tests {
         let captures = load(&GROUPS).unwrap();
         let requests = GROUPS.map(|group| {
             let folder = workspace_root().join("testdata/captures").join(group);
-            let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-            files.filter(|path| path.extension().is_some_and(|kind| kind == "request")).count()
+            let files = fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path());
+            files
+                .filter(|path| path.extension().is_some_and(|kind| kind == "request"))
+                .count()
         });
         assert_eq!(captures.len(), requests.iter().sum::<usize>());
         let exchanges: usize = captures.iter().map(|capture| capture.exchanges.len()).sum();
         assert_eq!(exchanges, 199);
         let left = captures.iter().flat_map(|capture| &capture.exchanges);
-        let left = left.filter(|one| one.end == RecordedEnd::ClientLeft).count();
+        let left = left
+            .filter(|one| one.end == RecordedEnd::ClientLeft)
+            .count();
         assert_eq!(left, 3);
     }
 
@@ -332,7 +398,10 @@ mod tests {
     fn the_one_long_silence_is_shortened() {
         let captures = load(&["vllm"]).unwrap();
         let name = "vllm/chat_stream_logprobs_cold_jit";
-        let capture = captures.iter().find(|capture| capture.name == name).unwrap();
+        let capture = captures
+            .iter()
+            .find(|capture| capture.name == name)
+            .unwrap();
         let last = capture.exchanges[0].pieces.last().unwrap();
         assert!(last.at < Duration::from_secs(2), "{:?}", last.at);
     }

@@ -98,7 +98,12 @@ pub fn envoy_binary() -> Result<EnvoyBinary> {
     };
     let tools = workspace_root().join("target/tools");
     let binary = envoy_harness::locate(version, &tools, &mut say)?;
-    say(&format!("Envoy {} from {}: {}", binary.version, binary.source, binary.path.display()));
+    say(&format!(
+        "Envoy {} from {}: {}",
+        binary.version,
+        binary.source,
+        binary.path.display()
+    ));
     Ok(BINARY.get_or_init(|| binary).clone())
 }
 
@@ -130,12 +135,22 @@ impl RigPlan {
             timeout: self.route_timeout,
             host_rewrite: None,
         };
-        plain.filters = self.filters_before.iter().cloned().map(HttpFilter::Raw).collect();
+        plain.filters = self
+            .filters_before
+            .iter()
+            .cloned()
+            .map(HttpFilter::Raw)
+            .collect();
         let mut observe = plain.clone();
         observe.name = "observe".to_owned();
-        let configured = plugin.clone().rooted("observe").configured(&with_tick(&self.observe));
+        let configured = plugin
+            .clone()
+            .rooted("observe")
+            .configured(&with_tick(&self.observe));
         observe.filters.push(HttpFilter::Wasm(configured));
-        let scraping = plugin.rooted("scrape").configured(&with_tick(&scrape_configuration()));
+        let scraping = plugin
+            .rooted("scrape")
+            .configured(&with_tick(&scrape_configuration()));
         let scrape = Listener::replying("scrape", 404).with_filter(HttpFilter::Wasm(scraping));
         let mut listeners = vec![observe, scrape];
         if self.plain_listener {
@@ -183,7 +198,12 @@ impl EnvoyRig {
         envoy.wait_ready(Duration::from_secs(30)).await?;
         let observe = listener(&envoy, "observe").await?;
         let scrape = listener(&envoy, "scrape").await?;
-        Ok(EnvoyRig { envoy, listeners: options.listeners, observe, scrape })
+        Ok(EnvoyRig {
+            envoy,
+            listeners: options.listeners,
+            observe,
+            scrape,
+        })
     }
 
     /// The address of a listener, waited for where listeners come from a file.
@@ -237,7 +257,10 @@ impl EnvoyRig {
                     .filter(|sample| !sample.name.ends_with("_bucket"))
                     .map(ToString::to_string)
                     .collect();
-                bail!("{what} did not come; the scrape holds:\n{}", samples.join("\n"));
+                bail!(
+                    "{what} did not come; the scrape holds:\n{}",
+                    samples.join("\n")
+                );
             }
             tokio::time::sleep(TICK / 5).await;
         }
@@ -277,7 +300,12 @@ pub async fn scrape_at(scrape: SocketAddr, accept: Option<&str>) -> Result<Answe
     }
     let answer = Http1Client::once(scrape, &ask).await?;
     if answer.status != 200 {
-        bail!("the scrape answered {} ({:?}): {}", answer.status, answer.ending, answer.text());
+        bail!(
+            "the scrape answered {} ({:?}): {}",
+            answer.status,
+            answer.ending,
+            answer.text()
+        );
     }
     Ok(answer)
 }
@@ -297,8 +325,10 @@ pub fn refuse_failures(log: &str) -> Result<()> {
         "Wasm VM failed",
         "failed to load",
     ];
-    let bad: Vec<&str> =
-        log.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
+    let bad: Vec<&str> = log
+        .lines()
+        .filter(|line| SIGNS.iter().any(|sign| line.contains(sign)))
+        .collect();
     if !bad.is_empty() {
         bail!("Envoy's log tells of failures:\n{}", bad.join("\n"));
     }

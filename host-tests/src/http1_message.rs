@@ -24,7 +24,11 @@ impl Head {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
             .collect();
-        Some(Head { start_line, headers, raw })
+        Some(Head {
+            start_line,
+            headers,
+            raw,
+        })
     }
 
     /// The first value of a header, whatever the case of its name.
@@ -39,7 +43,11 @@ impl Head {
     /// The status of a response; 0 where the start line holds none.
     #[must_use]
     pub fn status(&self) -> u16 {
-        self.start_line.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+        self.start_line
+            .split(' ')
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(0)
     }
 
     /// The method of a request.
@@ -69,7 +77,10 @@ impl Head {
         if encoding.to_ascii_lowercase().contains("chunked") {
             return Some(Framing::Chunked);
         }
-        self.header("content-length")?.parse().ok().map(Framing::Length)
+        self.header("content-length")?
+            .parse()
+            .ok()
+            .map(Framing::Length)
     }
 }
 
@@ -115,7 +126,11 @@ impl BodyDecoder {
             Framing::Chunked => State::ChunkSize,
             Framing::UntilClose => State::Unbounded,
         };
-        BodyDecoder { state, line: Vec::new(), trailers: Vec::new() }
+        BodyDecoder {
+            state,
+            line: Vec::new(),
+            trailers: Vec::new(),
+        }
     }
 
     /// Appends the content in `bytes` to `content` and gives how many bytes belonged to this body.
@@ -130,12 +145,20 @@ impl BodyDecoder {
                 }
                 State::Counted(left) => {
                     let (step, left) = take_counted(rest, left, content);
-                    self.state = if left == 0 { State::Done } else { State::Counted(left) };
+                    self.state = if left == 0 {
+                        State::Done
+                    } else {
+                        State::Counted(left)
+                    };
                     step
                 }
                 State::ChunkData(left) => {
                     let (step, left) = take_counted(rest, left, content);
-                    self.state = if left == 0 { State::ChunkEnd } else { State::ChunkData(left) };
+                    self.state = if left == 0 {
+                        State::ChunkEnd
+                    } else {
+                        State::ChunkData(left)
+                    };
                     step
                 }
                 State::ChunkSize | State::ChunkEnd | State::Trailers => self.take_line(rest),
@@ -167,7 +190,8 @@ impl BodyDecoder {
             State::Trailers if line.is_empty() => State::Done,
             State::Trailers => {
                 if let Some((name, value)) = line.split_once(':') {
-                    self.trailers.push((name.to_owned(), value.trim().to_owned()));
+                    self.trailers
+                        .push((name.to_owned(), value.trim().to_owned()));
                 }
                 State::Trailers
             }
@@ -234,10 +258,26 @@ mod tests {
             let head = Head::parse(head.as_bytes()).unwrap();
             assert_eq!(head.response_framing(method), framing);
         }
-        check("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n", "GET", Framing::Length(7));
-        check("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n", "HEAD", Framing::Length(0));
-        check("HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n", "GET", Framing::Length(0));
-        check("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n", "POST", Framing::Chunked);
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n",
+            "GET",
+            Framing::Length(7),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n",
+            "HEAD",
+            Framing::Length(0),
+        );
+        check(
+            "HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n",
+            "GET",
+            Framing::Length(0),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n",
+            "POST",
+            Framing::Chunked,
+        );
         check("HTTP/1.1 200 OK\r\n\r\n", "GET", Framing::UntilClose);
     }
 

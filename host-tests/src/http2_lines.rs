@@ -24,9 +24,14 @@ pub fn lines(map: &HeaderMap) -> Lines {
 pub fn header_map(lines: &Lines) -> Result<HeaderMap> {
     let mut map = HeaderMap::new();
     for (name, value) in lines {
-        let bytes: Vec<u8> =
-            value.chars().map(|character| u8::try_from(character).unwrap_or(b'?')).collect();
-        map.append(HeaderName::try_from(name.as_str())?, HeaderValue::from_bytes(&bytes)?);
+        let bytes: Vec<u8> = value
+            .chars()
+            .map(|character| u8::try_from(character).unwrap_or(b'?'))
+            .collect();
+        map.append(
+            HeaderName::try_from(name.as_str())?,
+            HeaderValue::from_bytes(&bytes)?,
+        );
     }
     Ok(map)
 }

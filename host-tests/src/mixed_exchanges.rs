@@ -34,7 +34,10 @@ impl Numbers {
     /// Begins anew from a seed.
     #[must_use]
     pub fn seeded(seed: u64) -> Numbers {
-        Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x1234_5678_9ABC_DEF1))
+        Numbers(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .wrapping_add(0x1234_5678_9ABC_DEF1),
+        )
     }
 
     /// The next number (Marsaglia's xorshift64*).
@@ -57,7 +60,10 @@ impl Numbers {
 
     /// Bytes of every value.
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
-        std::iter::repeat_with(|| self.draw().to_le_bytes()).flatten().take(length).collect()
+        std::iter::repeat_with(|| self.draw().to_le_bytes())
+            .flatten()
+            .take(length)
+            .collect()
     }
 }
 
@@ -110,12 +116,20 @@ pub fn large(seed: u64, length: usize) -> Exchange {
     let piece = 1 << 20;
     let body = Bytes::from(numbers.bytes(length));
     let mut steps = vec![Step::event_stream()];
-    steps.extend((0..length).step_by(piece).map(|start| {
-        Step::Data(body.slice(start..(start + piece).min(length)))
-    }));
+    steps.extend(
+        (0..length)
+            .step_by(piece)
+            .map(|start| Step::Data(body.slice(start..(start + piece).min(length)))),
+    );
     let mut ask = Ask::post(path, upload);
     ask.limit = Duration::from_secs(120);
-    Exchange { kind: "large", ask, script: Script::new(steps), body, gates: Vec::new() }
+    Exchange {
+        kind: "large",
+        ask,
+        script: Script::new(steps),
+        body,
+        gates: Vec::new(),
+    }
 }
 
 fn head(status: u16, content_type: &str, framing: AnswerFraming) -> Step {
@@ -123,13 +137,19 @@ fn head(status: u16, content_type: &str, framing: AnswerFraming) -> Step {
         ("content-type".to_owned(), content_type.to_owned()),
         ("X-Request-Cost".to_owned(), "12.5; unit=token".to_owned()),
     ];
-    Step::Head { status, headers, framing }
+    Step::Head {
+        status,
+        headers,
+        framing,
+    }
 }
 
 fn request(numbers: &mut Numbers, stream: bool) -> Ask {
     let path = numbers.choose(&PATHS).copied().unwrap_or_default();
     let padding = "word ".repeat(usize::try_from(numbers.below(200)).unwrap_or(0));
-    let body = format!("{{\"messages\":[{{\"content\":\"{padding}\"}}],\"model\":\"m\",\"stream\":{stream}}}");
+    let body = format!(
+        "{{\"messages\":[{{\"content\":\"{padding}\"}}],\"model\":\"m\",\"stream\":{stream}}}"
+    );
     Ask::post(path, body)
 }
 
@@ -137,7 +157,9 @@ fn request(numbers: &mut Numbers, stream: bool) -> Ask {
 fn event(numbers: &mut Numbers, number: u64) -> String {
     let text = format!("token {number} ü");
     match numbers.below(5) {
-        0 => format!("data: {{\"type\":\"content_block_delta\",\"delta\":{{\"text\":\"{text}\"}}}}\n\n"),
+        0 => format!(
+            "data: {{\"type\":\"content_block_delta\",\"delta\":{{\"text\":\"{text}\"}}}}\n\n"
+        ),
         1 => format!(": comment {number}\n\n"),
         2 => format!("event: x\r\ndata: {{\"choices\":[{{\"text\":\"{text}\"}}]}}\r\n\r\n"),
         _ => format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"),
@@ -161,19 +183,46 @@ fn stream(numbers: &mut Numbers, trailers: bool) -> Exchange {
     if trailers {
         steps.push(Step::Trailers(vec![("x-sum".to_owned(), "1".to_owned())]));
     }
-    let kind = if trailers { "stream with trailers" } else { "stream" };
+    let kind = if trailers {
+        "stream with trailers"
+    } else {
+        "stream"
+    };
     let ask = request(numbers, true);
-    Exchange { kind, ask, script: Script::new(steps), body: Bytes::from(body), gates }
+    Exchange {
+        kind,
+        ask,
+        script: Script::new(steps),
+        body: Bytes::from(body),
+        gates,
+    }
 }
 
 fn whole(kind: &'static str, ask: Ask, steps: Vec<Step>, body: Vec<u8>) -> Exchange {
-    Exchange { kind, ask, script: Script::new(steps), body: Bytes::from(body), gates: Vec::new() }
+    Exchange {
+        kind,
+        ask,
+        script: Script::new(steps),
+        body: Bytes::from(body),
+        gates: Vec::new(),
+    }
 }
 
-fn replied(kind: &'static str, ask: Ask, status: u16, content_type: &str, body: Vec<u8>) -> Exchange {
+fn replied(
+    kind: &'static str,
+    ask: Ask,
+    status: u16,
+    content_type: &str,
+    body: Vec<u8>,
+) -> Exchange {
     let framing = AnswerFraming::Length(body.len() as u64);
     let data = Step::Data(Bytes::copy_from_slice(&body));
-    whole(kind, ask, vec![head(status, content_type, framing), data], body)
+    whole(
+        kind,
+        ask,
+        vec![head(status, content_type, framing), data],
+        body,
+    )
 }
 
 fn bodiless(method: &str, status: u16, numbers: &mut Numbers) -> Exchange {
@@ -191,7 +240,12 @@ fn bodiless(method: &str, status: u16, numbers: &mut Numbers) -> Exchange {
     if method == "POST" {
         ask.upload = Upload::Whole(Bytes::from_static(b"{\"model\":\"m\"}"));
     }
-    whole(kind, ask, vec![head(status, "application/json", framing)], Vec::new())
+    whole(
+        kind,
+        ask,
+        vec![head(status, "application/json", framing)],
+        Vec::new(),
+    )
 }
 
 fn answer_text(numbers: &mut Numbers) -> Vec<u8> {
@@ -223,7 +277,10 @@ fn old(numbers: &mut Numbers) -> Exchange {
 
 fn uploading(numbers: &mut Numbers, trailers: bool) -> Exchange {
     let mut ask = request(numbers, false);
-    let mut pieces = vec![Bytes::from_static(b"{\"mod"), Bytes::from_static(b"el\":\"m\",\"messages\":\"")];
+    let mut pieces = vec![
+        Bytes::from_static(b"{\"mod"),
+        Bytes::from_static(b"el\":\"m\",\"messages\":\""),
+    ];
     for _ in 0..numbers.below(20) {
         let length = usize::try_from(1 + numbers.below(9000)).unwrap_or(1);
         pieces.push(Bytes::from("y".repeat(length)));
@@ -235,7 +292,11 @@ fn uploading(numbers: &mut Numbers, trailers: bool) -> Exchange {
         Upload::Pieces(pieces)
     };
     let body = answer_text(numbers);
-    let kind = if trailers { "chunked upload with trailers" } else { "chunked upload" };
+    let kind = if trailers {
+        "chunked upload with trailers"
+    } else {
+        "chunked upload"
+    };
     replied(kind, ask, 200, "application/json", body)
 }
 
@@ -266,7 +327,10 @@ fn binary(numbers: &mut Numbers) -> Exchange {
 
 fn refused(numbers: &mut Numbers) -> Exchange {
     let ask = request(numbers, true);
-    let status = numbers.choose(&[400, 401, 404, 422, 429, 500, 503]).copied().unwrap_or(400);
+    let status = numbers
+        .choose(&[400, 401, 404, 422, 429, 500, 503])
+        .copied()
+        .unwrap_or(400);
     let body = b"{\"error\":{\"message\":\"no\",\"type\":\"invalid_request_error\"}}".to_vec();
     replied("refused", ask, status, "application/json", body)
 }
@@ -285,13 +349,21 @@ fn odd_headers(numbers: &mut Numbers) -> Exchange {
     let mut made = json(numbers);
     made.kind = "odd headers";
     // Characters from 128 on stand for single bytes that are no UTF-8.
-    made.ask = made.ask.header("x-odd", "caf\u{e9} \u{ff}\u{80}").header("x-empty", "");
+    made.ask = made
+        .ask
+        .header("x-odd", "caf\u{e9} \u{ff}\u{80}")
+        .header("x-empty", "");
     made.ask = made.ask.header("x-twice", "1").header("x-twice", "2");
     made.ask = made.ask.header("x-long", &"v".repeat(8000));
     if let Some(Step::Head { headers, .. }) = made.script.steps.first_mut() {
-        let more: Lines = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("x-odd", "\u{fe}\u{ff}"), ("x-empty", "")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+        let more: Lines = [
+            ("set-cookie", "a=1"),
+            ("set-cookie", "b=2"),
+            ("x-odd", "\u{fe}\u{ff}"),
+            ("x-empty", ""),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
         headers.extend(more);
     }
     made

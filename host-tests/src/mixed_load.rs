@@ -114,7 +114,9 @@ impl Load {
                     }
                     let name = format!("{}-{number}", self.seed);
                     let planned = Planned::new(self.seed.wrapping_mul(1_000_003) + number);
-                    planned.run(&name, &upstream, &mut client, self.reconnect, &mut truth).await?;
+                    planned
+                        .run(&name, &upstream, &mut client, self.reconnect, &mut truth)
+                        .await?;
                 }
             });
         }
@@ -146,7 +148,10 @@ impl Planned {
                 ask: Ask::new("GET", "/v1/models"),
                 script: Script::reply(200, "application/json", "{}"),
                 status: 200,
-                adds: Truth { skipped: 1, ..Truth::default() },
+                adds: Truth {
+                    skipped: 1,
+                    ..Truth::default()
+                },
             },
         }
     }
@@ -178,7 +183,12 @@ impl Planned {
 }
 
 fn told(answer: &Answer) -> String {
-    format!("{:?}, status {}, {:?}", answer.ending, answer.status, answer.text())
+    format!(
+        "{:?}, status {}, {:?}",
+        answer.ending,
+        answer.status,
+        answer.text()
+    )
 }
 
 fn request(stream: bool, usage: bool) -> Ask {
@@ -201,13 +211,19 @@ fn usage(tokens: u64, input: u64, cached: u64) -> String {
 }
 
 fn outcome(outcome: &'static str, stream: bool) -> Truth {
-    Truth { requests: BTreeMap::from([((outcome, stream), 1)]), ..Truth::default() }
+    Truth {
+        requests: BTreeMap::from([((outcome, stream), 1)]),
+        ..Truth::default()
+    }
 }
 
 fn streamed(sort: Sort, tokens: u64, input: u64, cached: u64, gap_ms: u64) -> Planned {
     let with_usage = matches!(sort, Sort::Streamed);
     let mut pieces: Vec<Bytes> = (0..tokens).map(|_| Bytes::from(token())).collect();
-    let mut adds = Truth { first_tokens: 1, ..outcome("success", true) };
+    let mut adds = Truth {
+        first_tokens: 1,
+        ..outcome("success", true)
+    };
     let mut end = String::new();
     if with_usage {
         let usage = usage(tokens, input, cached);
@@ -237,9 +253,22 @@ fn cut(sort: Sort, tokens: u64) -> Planned {
         script = script.finishing(Finish::Stall);
         ask = ask.leaving(Leave::AfterBody(bytes));
     }
-    let named = if leaves { "client_cancel" } else { "truncated_stream" };
-    let adds = Truth { first_tokens: 1, estimated: tokens, ..outcome(named, true) };
-    Planned { ask, script, status: 200, adds }
+    let named = if leaves {
+        "client_cancel"
+    } else {
+        "truncated_stream"
+    };
+    let adds = Truth {
+        first_tokens: 1,
+        estimated: tokens,
+        ..outcome(named, true)
+    };
+    Planned {
+        ask,
+        script,
+        status: 200,
+        adds,
+    }
 }
 
 fn whole(tokens: u64, input: u64, cached: u64) -> Planned {
@@ -251,7 +280,12 @@ fn whole(tokens: u64, input: u64, cached: u64) -> Planned {
         ask: request(false, false),
         script: Script::reply(200, "application/json", body),
         status: 200,
-        adds: Truth { input, output: tokens, cached, ..outcome("success", false) },
+        adds: Truth {
+            input,
+            output: tokens,
+            cached,
+            ..outcome("success", false)
+        },
     }
 }
 
@@ -305,22 +339,36 @@ impl Truth {
         let mut compare = |name: &str, labels: &[(&str, &str)], expected: u64| {
             let seen = scrape.total_or_zero(name, labels);
             if (seen - expected as f64).abs() > 1e-6 {
-                found.push(format!("{name}{labels:?}: the client saw {expected}, the scrape {seen}"));
+                found.push(format!(
+                    "{name}{labels:?}: the client saw {expected}, the scrape {seen}"
+                ));
             }
         };
         let requests = "inference_requests_total";
         compare(requests, &[], self.watched());
         for ((outcome, stream), count) in &self.requests {
             let stream = if *stream { "true" } else { "false" };
-            compare(requests, &[("outcome", outcome), ("stream", stream)], *count);
+            compare(
+                requests,
+                &[("outcome", outcome), ("stream", stream)],
+                *count,
+            );
         }
-        compare("inferometer_skipped_total", &[("reason", "not_post")], self.skipped);
+        compare(
+            "inferometer_skipped_total",
+            &[("reason", "not_post")],
+            self.skipped,
+        );
         compare("inferometer_skipped_total", &[], self.skipped);
         for (name, source, tokens) in [
             ("inference_input_tokens_total", "reported", self.input),
             ("inference_output_tokens_total", "reported", self.output),
             ("inference_output_tokens_total", "estimated", self.estimated),
-            ("inference_cached_input_tokens_total", "reported", self.cached),
+            (
+                "inference_cached_input_tokens_total",
+                "reported",
+                self.cached,
+            ),
         ] {
             compare(name, &[("source", source)], tokens);
         }
@@ -331,7 +379,11 @@ impl Truth {
         ] {
             compare(name, &[], self.watched());
         }
-        compare("gen_ai_server_time_to_first_token_seconds_count", &[], self.first_tokens);
+        compare(
+            "gen_ai_server_time_to_first_token_seconds_count",
+            &[],
+            self.first_tokens,
+        );
         for phase in ["prefill", "decode"] {
             compare("inference_requests_in_flight", &[("phase", phase)], 0);
         }

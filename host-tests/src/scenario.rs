@@ -183,12 +183,18 @@ pub fn load() -> Result<Vec<Scenario>> {
     paths
         .iter()
         .map(|path| {
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let text = fs::read(path)?;
             let scenario: Scenario =
                 serde_json::from_slice(&text).with_context(|| format!("scenario {name}"))?;
             let scenario = Scenario { name, ..scenario };
-            scenario.check().with_context(|| format!("scenario {}", scenario.name))?;
+            scenario
+                .check()
+                .with_context(|| format!("scenario {}", scenario.name))?;
             Ok(scenario)
         })
         .collect()
@@ -201,7 +207,8 @@ impl Scenario {
         if needs_answer && self.answer.is_none() {
             bail!("a complete exchange needs an answer");
         }
-        if matches!(self.ending, Ending::LocalReply | Ending::NoConnection) && self.answer.is_some() {
+        if matches!(self.ending, Ending::LocalReply | Ending::NoConnection) && self.answer.is_some()
+        {
             bail!("no upstream answers here");
         }
         if self.ending == Ending::UpstreamCloses && !self.http1_only {
@@ -232,7 +239,12 @@ impl Scenario {
             skip_reason: expect.skipped.clone(),
             client_abort: self.ending == Ending::ClientLeaves,
             api: None,
-            operation: Some(expect.operation.clone().unwrap_or_else(|| "chat".to_owned())),
+            operation: Some(
+                expect
+                    .operation
+                    .clone()
+                    .unwrap_or_else(|| "chat".to_owned()),
+            ),
             request_model: expect.request_model.clone(),
             response_model: expect.response_model.clone(),
             stream: Some(expect.stream),
@@ -243,7 +255,12 @@ impl Scenario {
             cached_tokens: expect.cached_tokens,
             reasoning_tokens: expect.reasoning_tokens,
             usage_source: None,
-            usage_status: Some(expect.usage.clone().unwrap_or_else(|| "reported".to_owned())),
+            usage_status: Some(
+                expect
+                    .usage
+                    .clone()
+                    .unwrap_or_else(|| "reported".to_owned()),
+            ),
             output_events: expect.output_events,
             first_token_chunk: None,
             first_token_offset: expect.first_token_ms,
@@ -268,7 +285,8 @@ impl Request {
     /// The header lines.
     #[must_use]
     pub fn lines(&self) -> Lines {
-        let mut lines = BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]);
+        let mut lines =
+            BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]);
         for (name, value) in &self.headers {
             match value {
                 Some(value) => lines.insert(name.clone(), value.clone()),
@@ -328,7 +346,10 @@ impl Answer {
     /// How long the body is.
     #[must_use]
     pub fn body_bytes(&self) -> u64 {
-        self.pieces().iter().map(|(_, bytes)| bytes.len() as u64).sum()
+        self.pieces()
+            .iter()
+            .map(|(_, bytes)| bytes.len() as u64)
+            .sum()
     }
 }
 
@@ -351,8 +372,12 @@ impl AnswerStep {
 
 /// A server-sent event; data that is a string stands as it is, such as `[DONE]`.
 fn event(name: Option<&str>, data: &Value) -> String {
-    let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
-    let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+    let name = name
+        .map(|name| format!("event: {name}\n"))
+        .unwrap_or_default();
+    let data = data
+        .as_str()
+        .map_or_else(|| data.to_string(), str::to_owned);
     format!("{name}data: {data}\n\n")
 }
 
@@ -380,7 +405,11 @@ mod tests {
         let scenarios = load().unwrap();
         assert!(scenarios.len() >= 50, "only {} scenarios", scenarios.len());
         for scenario in scenarios {
-            assert!(scenario.about.ends_with('.'), "{} is about nothing", scenario.name);
+            assert!(
+                scenario.about.ends_with('.'),
+                "{} is about nothing",
+                scenario.name
+            );
         }
     }
 

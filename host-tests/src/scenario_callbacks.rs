@@ -68,15 +68,23 @@ impl Scenario {
             never_seen: self.ending == Ending::LocalReply,
             calls: Vec::new(),
             end: Duration::ZERO,
-            facts: Facts { attempts: 1, ..Facts::default() },
+            facts: Facts {
+                attempts: 1,
+                ..Facts::default()
+            },
         };
         if made.never_seen {
             let details = "lua_response".to_owned();
-            made.facts = Facts { code: 403, details, ..Facts::default() };
+            made.facts = Facts {
+                code: 403,
+                details,
+                ..Facts::default()
+            };
             return made;
         }
-        made.calls.push((Duration::ZERO, Callback::RequestBody(self.request.body())));
-        let answered = self.answer.as_ref().map(|answer| {
+        made.calls
+            .push((Duration::ZERO, Callback::RequestBody(self.request.body())));
+        if let Some(answer) = &self.answer {
             let head = Duration::from_millis(answer.wait);
             let pieces = answer.pieces();
             let complete = self.ending == Ending::Complete;
@@ -84,12 +92,12 @@ impl Scenario {
             let headers = Callback::ResponseHeaders(answer.status, answer.lines(), ends_at_head);
             made.calls.push((head, headers));
             for (at, bytes) in pieces {
-                made.calls.push((head + at, Callback::ResponseBody(bytes, false)));
+                made.calls
+                    .push((head + at, Callback::ResponseBody(bytes, false)));
             }
-            answer
-        });
+        }
         made.end = made.calls.last().map_or(Duration::ZERO, |(at, _)| *at) + STEP;
-        match answered {
+        match &self.answer {
             Some(answer) => {
                 made.facts.code = u64::from(answer.status);
                 self.end_answered(&mut made, answer.trailers());
@@ -102,12 +110,14 @@ impl Scenario {
     fn end_answered(&self, made: &mut Callbacks, trailers: Option<Lines>) {
         let facts = &mut made.facts;
         let (flags, details) = match self.ending {
-            Ending::ClientLeaves => {
-                (flag::DOWNSTREAM_CONNECTION_TERMINATION, "downstream_remote_disconnect")
-            }
-            Ending::UpstreamResets => {
-                (flag::UPSTREAM_REMOTE_RESET, "upstream_reset_after_response_started{remote_reset}")
-            }
+            Ending::ClientLeaves => (
+                flag::DOWNSTREAM_CONNECTION_TERMINATION,
+                "downstream_remote_disconnect",
+            ),
+            Ending::UpstreamResets => (
+                flag::UPSTREAM_REMOTE_RESET,
+                "upstream_reset_after_response_started{remote_reset}",
+            ),
             Ending::UpstreamCloses => (
                 flag::UPSTREAM_CONNECTION_TERMINATION,
                 "upstream_reset_after_response_started{connection_termination}",
@@ -120,11 +130,13 @@ impl Scenario {
         if self.ending == Ending::Complete {
             match (trailers, made.calls.last()) {
                 (Some(lines), _) => {
-                    made.calls.push((made.end, Callback::ResponseTrailers(lines)));
+                    made.calls
+                        .push((made.end, Callback::ResponseTrailers(lines)));
                 }
                 (None, Some((_, Callback::ResponseHeaders(_, _, true)))) => {}
                 (None, _) => {
-                    made.calls.push((made.end, Callback::ResponseBody(Bytes::new(), true)));
+                    made.calls
+                        .push((made.end, Callback::ResponseBody(Bytes::new(), true)));
                 }
             }
         }
@@ -136,7 +148,12 @@ impl Scenario {
             Ending::ClientLeaves => {
                 let details = "downstream_remote_disconnect".to_owned();
                 let flags = flag::DOWNSTREAM_CONNECTION_TERMINATION;
-                made.facts = Facts { flags, code: 0, details, attempts: 1 };
+                made.facts = Facts {
+                    flags,
+                    code: 0,
+                    details,
+                    attempts: 1,
+                };
                 return;
             }
             Ending::RouteTimeout => (flag::UPSTREAM_REQUEST_TIMEOUT, 504, "response_timeout"),
@@ -151,11 +168,18 @@ impl Scenario {
                 "upstream_reset_before_response_started{connection_termination}",
             ),
         };
-        made.facts = Facts { flags, code, details: details.to_owned(), attempts: 1 };
+        made.facts = Facts {
+            flags,
+            code,
+            details: details.to_owned(),
+            attempts: 1,
+        };
         let head = vec![("content-type".to_owned(), "text/plain".to_owned())];
         let status = u16::try_from(code).unwrap_or(503);
-        made.calls.push((made.end, Callback::ResponseHeaders(status, head, false)));
+        made.calls
+            .push((made.end, Callback::ResponseHeaders(status, head, false)));
         let body = Bytes::from_static(b"upstream connect error or disconnect/reset before headers");
-        made.calls.push((made.end, Callback::ResponseBody(body, true)));
+        made.calls
+            .push((made.end, Callback::ResponseBody(body, true)));
     }
 }

@@ -55,7 +55,11 @@ impl ScenarioBed {
         let mut options = plan.options(built_module()?, upstream.address());
         let nobody = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         options.upstreams.push(Upstream::at("nobody", nobody));
-        let observe = options.listeners.first().context("a plan has an observing listener")?.clone();
+        let observe = options
+            .listeners
+            .first()
+            .context("a plan has an observing listener")?
+            .clone();
         let route = |cluster: &str, timeout: Duration| Route::Upstream {
             cluster: cluster.to_owned(),
             timeout,
@@ -70,15 +74,29 @@ impl ScenarioBed {
         };
         special("timed", route("upstream", ROUTE_TIMEOUT), None);
         // A refused connection is answered at once, which would race with the request's body.
-        special("unconnected", route("nobody", Duration::ZERO), Some(delaying_filter()));
-        special("answering", route("upstream", Duration::ZERO), Some(answering_filter()));
+        special(
+            "unconnected",
+            route("nobody", Duration::ZERO),
+            Some(delaying_filter()),
+        );
+        special(
+            "answering",
+            route("upstream", Duration::ZERO),
+            Some(answering_filter()),
+        );
         let rig = EnvoyRig::start(options).await?;
         let mut listeners = BTreeMap::from([("observe", rig.observe)]);
         for name in ["timed", "unconnected", "answering"] {
             listeners.insert(name, rig.listener(name).await?);
         }
         let before = rig.scrape().await?;
-        Ok(ScenarioBed { rig, upstream, listeners, http2, before })
+        Ok(ScenarioBed {
+            rig,
+            upstream,
+            listeners,
+            http2,
+            before,
+        })
     }
 
     /// Runs one scenario and gives what differs from its expectation.
@@ -88,11 +106,15 @@ impl ScenarioBed {
     /// When it cannot be run at all, or the module counts nothing.
     pub async fn differences(&mut self, scenario: &Scenario) -> Result<Vec<String>> {
         let script = script(scenario);
-        let reaches_upstream = !matches!(scenario.ending, Ending::LocalReply | Ending::NoConnection);
+        let reaches_upstream =
+            !matches!(scenario.ending, Ending::LocalReply | Ending::NoConnection);
         let report = reaches_upstream.then(|| self.upstream.next(script));
         let answer = self.ask(scenario).await?;
         if let Some(report) = report {
-            report.within(Duration::from_secs(10)).await.with_context(|| format!("{answer:?}"))?;
+            report
+                .within(Duration::from_secs(10))
+                .await
+                .with_context(|| format!("{answer:?}"))?;
         }
         let before = &self.before;
         let handled = |scrape: &Exposition| {
@@ -101,14 +123,19 @@ impl ScenarioBed {
         };
         let more = |scrape: &Exposition| handled(scrape) > handled(before);
         let after = self.rig.scrape_until(&scenario.name, more).await?;
-        let moved = Moved { before, after: &after };
+        let moved = Moved {
+            before,
+            after: &after,
+        };
         let mut found = scenario_differences(moved, scenario);
         if let Some(least) = scenario.expect.first_token_ms {
             let measured = moved.total(&format!("{FIRST_TOKEN}_sum"), &[]) * 1e3;
             let most = (answer.ended - answer.started).as_secs_f64() * 1e3;
             // The upstream's pauses begin when it has the request, which is later than the module's zero.
             if measured < least as f64 - 1.0 || measured > most {
-                found.push(format!("first token after {measured} ms, not between {least} and {most} ms"));
+                found.push(format!(
+                    "first token after {measured} ms, not between {least} and {most} ms"
+                ));
             }
         }
         self.before = after;
@@ -151,14 +178,23 @@ impl ScenarioBed {
         let deadline = Instant::now() + Duration::from_secs(3);
         loop {
             let after = self.rig.scrape_settled().await?;
-            let moved = Moved { before: &self.before, after: &after };
+            let moved = Moved {
+                before: &self.before,
+                after: &after,
+            };
             let late = moved.samples("inference_requests_total").len();
-            ensure!(late == 0, "requests were counted late, so one of them twice");
+            ensure!(
+                late == 0,
+                "requests were counted late, so one of them twice"
+            );
             let in_flight = after.total_or_zero("inference_requests_in_flight", &[]);
             if in_flight == 0.0 {
                 break;
             }
-            ensure!(Instant::now() < deadline, "{in_flight} requests are still in flight");
+            ensure!(
+                Instant::now() < deadline,
+                "{in_flight} requests are still in flight"
+            );
         }
         self.rig.stop().await?;
         Ok(())
@@ -212,7 +248,11 @@ fn script(scenario: &Scenario) -> Script {
             AnswerFraming::Chunked
         };
         steps.push(Step::Wait(Duration::from_millis(answer.wait)));
-        steps.push(Step::Head { status: answer.status, headers: answer.lines(), framing });
+        steps.push(Step::Head {
+            status: answer.status,
+            headers: answer.lines(),
+            framing,
+        });
         let mut pieces = answer.pieces().into_iter();
         for step in &answer.steps {
             match step {

@@ -41,7 +41,9 @@ pub fn run(scenario: &Scenario, cut: usize) -> Native {
         path: scenario.request.path().as_bytes(),
         content_type: content_type.as_bytes(),
         content_encoding: content_encoding.as_bytes(),
-        upgrade: headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("upgrade")),
+        upgrade: headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("upgrade")),
     };
     let mut observer = match RequestObserver::begin(&head, &settings, stamp(Duration::ZERO)) {
         Ok(observer) => observer,
@@ -52,7 +54,12 @@ pub fn run(scenario: &Scenario, cut: usize) -> Native {
     }
     let end = stamp(callbacks.end);
     observer.end(end);
-    let Facts { flags, code, details, attempts } = &callbacks.facts;
+    let Facts {
+        flags,
+        code,
+        details,
+        attempts,
+    } = &callbacks.facts;
     let ending = Ending {
         flags: *flags,
         code: Some(*code),
@@ -116,7 +123,9 @@ pub fn page(native: &Native) -> String {
         }
         Native::Record(record) => {
             let name = |text: &Option<request_observer::Text>| {
-                text.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default()
+                text.as_ref()
+                    .map(|text| text.as_str().to_owned())
+                    .unwrap_or_default()
             };
             let request_model = name(&record.request_model);
             let response_model = name(&record.response_model);
@@ -141,7 +150,10 @@ pub fn page(native: &Native) -> String {
 
 fn settings() -> Settings {
     let catalog = Catalog::new(&CatalogSettings::default());
-    Settings { gap_bounds_nanos: catalog.gap_bounds_nanos(), ..Settings::default() }
+    Settings {
+        gap_bounds_nanos: catalog.gap_bounds_nanos(),
+        ..Settings::default()
+    }
 }
 
 fn value<'a>(lines: &'a Lines, name: &str) -> &'a str {

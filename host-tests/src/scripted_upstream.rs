@@ -169,7 +169,11 @@ impl Script {
     /// The whole request is read, the steps are done, the answer ends by its framing.
     #[must_use]
     pub fn new(steps: Vec<Step>) -> Script {
-        Script { read: ReadFirst::WholeRequest, steps, finish: Finish::Complete }
+        Script {
+            read: ReadFirst::WholeRequest,
+            steps,
+            finish: Finish::Complete,
+        }
     }
 
     /// An answer of a status and a body with its length.
@@ -275,7 +279,11 @@ impl ScriptedUpstream {
         let (listener, address) = listen().await?;
         let scripts = Arc::new(Scripts::default());
         let accepting = tokio::spawn(http1::accept(listener, Arc::clone(&scripts)));
-        Ok(ScriptedUpstream { address, scripts, accepting })
+        Ok(ScriptedUpstream {
+            address,
+            scripts,
+            accepting,
+        })
     }
 
     /// An HTTP/2 server without TLS on a port of the kernel's choice.
@@ -287,7 +295,11 @@ impl ScriptedUpstream {
         let (listener, address) = listen().await?;
         let scripts = Arc::new(Scripts::default());
         let accepting = tokio::spawn(http2::accept(listener, Arc::clone(&scripts)));
-        Ok(ScriptedUpstream { address, scripts, accepting })
+        Ok(ScriptedUpstream {
+            address,
+            scripts,
+            accepting,
+        })
     }
 
     /// Where it listens.
@@ -306,7 +318,10 @@ impl ScriptedUpstream {
     /// Answers the request whose `x-script` is `name` with this one.
     pub fn named(&self, name: &str, script: Script) -> Report {
         let (assigned, report) = assigned(script);
-        self.scripts.lock().by_name.insert(name.to_owned(), assigned);
+        self.scripts
+            .lock()
+            .by_name
+            .insert(name.to_owned(), assigned);
         report
     }
 
@@ -351,7 +366,12 @@ impl Scripts {
             None => waiting.in_turn.pop_front(),
         };
         let standing = waiting.standing.clone();
-        let found = found.or_else(|| standing.map(|script| Assigned { script, report: None }));
+        let found = found.or_else(|| {
+            standing.map(|script| Assigned {
+                script,
+                report: None,
+            })
+        });
         if found.is_some() {
             waiting.served += 1;
         }
@@ -374,12 +394,22 @@ impl Assigned {
 
 fn assigned(script: Script) -> (Assigned, Report) {
     let (sender, receiver) = oneshot::channel();
-    (Assigned { script, report: Some(sender) }, Report(receiver))
+    (
+        Assigned {
+            script,
+            report: Some(sender),
+        },
+        Report(receiver),
+    )
 }
 
 async fn listen() -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen")?;
-    let address = listener.local_addr().context("the listener has no address")?;
+    let listener = TcpListener::bind("127.0.0.1:0")
+        .await
+        .context("cannot listen")?;
+    let address = listener
+        .local_addr()
+        .context("the listener has no address")?;
     Ok((listener, address))
 }
 

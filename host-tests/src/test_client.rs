@@ -116,7 +116,9 @@ impl Ask {
     }
 
     fn has_header(&self, name: &str) -> bool {
-        self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        self.headers
+            .iter()
+            .any(|(own, _)| own.eq_ignore_ascii_case(name))
     }
 }
 
@@ -190,7 +192,10 @@ impl Answer {
     /// When the body had this many bytes.
     #[must_use]
     pub fn body_at(&self, bytes: u64) -> Option<Instant> {
-        self.reads.iter().find(|read| read.body_bytes >= bytes).map(|read| read.at)
+        self.reads
+            .iter()
+            .find(|read| read.body_bytes >= bytes)
+            .map(|read| read.at)
     }
 
     /// The first value of a header.
@@ -211,7 +216,10 @@ impl Answer {
     /// Notes that bytes came; gives whether the client is now to leave.
     fn note(&mut self, ask: &Ask) -> bool {
         let body_bytes = self.body.len() as u64;
-        self.reads.push(Read { at: Instant::now(), body_bytes });
+        self.reads.push(Read {
+            at: Instant::now(),
+            body_bytes,
+        });
         if let Some(received) = &ask.received {
             received.send_replace(body_bytes);
         }

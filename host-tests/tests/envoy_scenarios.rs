@@ -30,7 +30,11 @@ async fn run_all(http2: bool) {
     scenarios.retain(|scenario| !(http2 && scenario.http1_only));
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     for scenario in &scenarios {
-        let outcome = scenario.expect.skipped.as_ref().map_or(scenario.expect.outcome.clone(), |_| "skipped".to_owned());
+        let outcome = scenario
+            .expect
+            .skipped
+            .as_ref()
+            .map_or(scenario.expect.outcome.clone(), |_| "skipped".to_owned());
         *outcomes.entry(outcome).or_default() += 1;
     }
     let count = scenarios.len();
@@ -61,12 +65,20 @@ async fn run_all(http2: bool) {
         bad.extend(more);
         stops.push(stopped);
     }
-    assert!(bad.is_empty(), "{} of {count} scenarios differ:\n{}", bad.len(), bad.join("\n"));
+    assert!(
+        bad.is_empty(),
+        "{} of {count} scenarios differ:\n{}",
+        bad.len(),
+        bad.join("\n")
+    );
     for stopped in stops {
         stopped.unwrap();
     }
     let protocol = if http2 { "HTTP/2" } else { "HTTP/1" };
-    say(&format!("{count} scenarios over {protocol} in {:.1} s: {outcomes:?}", started.elapsed().as_secs_f64()));
+    say(&format!(
+        "{count} scenarios over {protocol} in {:.1} s: {outcomes:?}",
+        started.elapsed().as_secs_f64()
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

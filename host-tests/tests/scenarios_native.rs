@@ -23,21 +23,41 @@ fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
     };
     match native {
         Native::Skipped(reason) => {
-            compare("skipped", format!("{:?}", expect.skipped.as_deref()), format!("{:?}", Some(reason.as_str())));
+            compare(
+                "skipped",
+                format!("{:?}", expect.skipped.as_deref()),
+                format!("{:?}", Some(reason.as_str())),
+            );
         }
         Native::Nothing => compare("record", "one".to_owned(), "none".to_owned()),
         Native::Record(record) => {
             let skipped = format!("{:?}", expect.skipped.as_deref());
             compare("skipped", skipped, "None".to_owned());
             let reason = record.finish_reason.map(|reason| reason.as_str());
-            compare("finish reason", format!("{:?}", expect.finish_reason.as_deref()), format!("{reason:?}"));
+            compare(
+                "finish reason",
+                format!("{:?}", expect.finish_reason.as_deref()),
+                format!("{reason:?}"),
+            );
             let milliseconds = |nanos: Option<u64>| nanos.map(|nanos| nanos / 1_000_000);
             let durations = &record.durations;
             for (what, expected, seen) in [
-                ("first token", expect.first_token_ms, durations.time_to_first_token),
-                ("first visible token", expect.first_visible_token_ms, durations.time_to_first_visible_token),
+                (
+                    "first token",
+                    expect.first_token_ms,
+                    durations.time_to_first_token,
+                ),
+                (
+                    "first visible token",
+                    expect.first_visible_token_ms,
+                    durations.time_to_first_visible_token,
+                ),
             ] {
-                compare(what, format!("{expected:?}"), format!("{:?}", milliseconds(seen)));
+                compare(
+                    what,
+                    format!("{expected:?}"),
+                    format!("{:?}", milliseconds(seen)),
+                );
             }
         }
     }
@@ -54,13 +74,29 @@ fn check(cut: usize) {
         let native = run(scenario, cut);
         let text = page(&native);
         let after = Exposition::parse(&text).unwrap();
-        let mut found = scenario_differences(Moved { before: &empty, after: &after }, scenario);
+        let mut found = scenario_differences(
+            Moved {
+                before: &empty,
+                after: &after,
+            },
+            scenario,
+        );
         found.extend(record_differences(scenario, &native));
         if !found.is_empty() {
-            bad.push(format!("{} (pieces of {cut}):\n  {}", scenario.name, found.join("\n  ")));
+            bad.push(format!(
+                "{} (pieces of {cut}):\n  {}",
+                scenario.name,
+                found.join("\n  ")
+            ));
         }
     }
-    assert!(bad.is_empty(), "{} of {} scenarios differ:\n{}", bad.len(), scenarios.len(), bad.join("\n"));
+    assert!(
+        bad.is_empty(),
+        "{} of {} scenarios differ:\n{}",
+        bad.len(),
+        scenarios.len(),
+        bad.join("\n")
+    );
 }
 
 #[test]

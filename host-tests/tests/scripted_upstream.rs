@@ -17,7 +17,11 @@ use host_tests::{
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// The same exchange over each protocol.
-async fn both(ask: &Ask, script: &Script, check: impl Fn(&Answer, &host_tests::scripted_upstream::Served)) {
+async fn both(
+    ask: &Ask,
+    script: &Script,
+    check: impl Fn(&Answer, &host_tests::scripted_upstream::Served),
+) {
     let upstream = ScriptedUpstream::http1().await.unwrap();
     let report = upstream.next(script.clone());
     let answer = Http1Client::once(upstream.address(), ask).await.unwrap();
@@ -42,7 +46,10 @@ async fn pieces_arrive_in_order_with_comparable_stamps() {
             let sent = served.sent_at[piece];
             let received = answer.body_at(bytes).unwrap();
             assert!(received >= sent, "piece {piece} came before it was sent");
-            assert!(received - sent < Duration::from_millis(10), "piece {piece} was late");
+            assert!(
+                received - sent < Duration::from_millis(10),
+                "piece {piece} was late"
+            );
         }
         assert!(served.sent_at[2] - served.sent_at[1] >= Duration::from_millis(15));
     })
@@ -75,7 +82,11 @@ async fn a_reset_cuts_the_answer_off() {
     script.steps.push(Step::Wait(Duration::from_millis(50)));
     both(&Ask::post("/", "{}"), &script, |answer, _| {
         assert_eq!((answer.status, answer.text().as_str()), (200, "one"));
-        assert!(matches!(answer.ending, Ending::CutOff(_)), "{:?}", answer.ending);
+        assert!(
+            matches!(answer.ending, Ending::CutOff(_)),
+            "{:?}",
+            answer.ending
+        );
     })
     .await;
 }
@@ -122,18 +133,36 @@ async fn a_continue_is_waited_for_and_a_connection_is_kept() {
     let mut client = Http1Client::connect(upstream.address()).await.unwrap();
     let ask = Ask::post("/", "body").header("expect", "100-continue");
     let answer = client.exchange(&ask).await;
-    assert_eq!((answer.interim.as_slice(), answer.status), ([100].as_slice(), 200));
+    assert_eq!(
+        (answer.interim.as_slice(), answer.status),
+        ([100].as_slice(), 200)
+    );
     assert_eq!(first.within(LIMIT).await.unwrap().body, b"body");
     let answer = client.exchange(&Ask::new("GET", "/again")).await;
     assert_eq!((answer.status, answer.text().as_str()), (404, "two"));
-    assert_eq!(second.within(LIMIT).await.unwrap().request_line, "GET /again HTTP/1.1");
+    assert_eq!(
+        second.within(LIMIT).await.unwrap().request_line,
+        "GET /again HTTP/1.1"
+    );
 }
 
 #[tokio::test]
 async fn an_answer_that_ends_with_the_connection_is_complete() {
     let upstream = ScriptedUpstream::http1().await.unwrap();
-    let head = Step::Head { status: 200, headers: Vec::new(), framing: AnswerFraming::Close };
-    let _report = upstream.next(Script::new(vec![head, Step::Data(Bytes::from_static(b"all"))]));
-    let answer = Http1Client::once(upstream.address(), &Ask::new("GET", "/")).await.unwrap();
-    assert_eq!((answer.text().as_str(), answer.ending), ("all", Ending::Complete));
+    let head = Step::Head {
+        status: 200,
+        headers: Vec::new(),
+        framing: AnswerFraming::Close,
+    };
+    let _report = upstream.next(Script::new(vec![
+        head,
+        Step::Data(Bytes::from_static(b"all")),
+    ]));
+    let answer = Http1Client::once(upstream.address(), &Ask::new("GET", "/"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.text().as_str(), answer.ending),
+        ("all", Ending::Complete)
+    );
 }

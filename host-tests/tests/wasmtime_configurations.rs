@@ -82,9 +82,10 @@ fn the_last_good_configuration_stays_in_force_until_the_mistake_is_mended() {
     let observe = worker.vm.root(listener("observe", good));
     worker.observe.end();
 
-    let wrong = worker
-        .vm
-        .root(listener("observe", r#"{"labels": {"upstream_endpoints": true}}"#));
+    let wrong = worker.vm.root(listener(
+        "observe",
+        r#"{"labels": {"upstream_endpoints": true}}"#,
+    ));
     assert!(wrong.accepted());
     observe.end();
     let exchange = Exchange::streamed_chat("m", 2);
@@ -124,9 +125,10 @@ fn the_last_good_configuration_of_another_listener_is_not_taken() {
 fn a_scraping_listener_keeps_its_last_good_path() {
     let bed = Bed::new().unwrap();
     let worker = bed.worker().unwrap();
-    let wrong = worker
-        .vm
-        .root(listener("scrape", r#"{"observe": false, "scrape": {"path": 5}}"#));
+    let wrong = worker.vm.root(listener(
+        "scrape",
+        r#"{"observe": false, "scrape": {"path": 5}}"#,
+    ));
     worker.scrape.end();
     let page = page_of(&wrong).unwrap();
     page.assert(&[equal("inferometer_config_rejected", &[], 1.0)]);
@@ -171,7 +173,10 @@ fn a_configuration_that_the_host_withholds_is_no_reason_to_stop() {
 #[test]
 fn hostile_configurations_do_no_harm() {
     let deep = "[".repeat(100_000);
-    let wide = format!(r#"{{"models": {{"allow": [{}"a"]}}}}"#, r#""b","#.repeat(50_000));
+    let wide = format!(
+        r#"{{"models": {{"allow": [{}"a"]}}}}"#,
+        r#""b","#.repeat(50_000)
+    );
     let long = format!(r#"{{"provider": "{}"}}"#, "x".repeat(1 << 20));
     let keys: Vec<String> = (0..20_000).map(|key| format!(r#""key{key}": 1"#)).collect();
     let many = format!("{{{}}}", keys.join(","));

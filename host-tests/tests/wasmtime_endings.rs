@@ -1,5 +1,9 @@
 //! However a stream ends, and whichever callbacks come, it is counted once and with its outcome.
-#![allow(clippy::unwrap_used, reason = "this file is a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "this file is a test"
+)]
 
 use host_tests::metric_assert::{Exposition, equal};
 use host_tests::wasmtime_host::Stream;
@@ -190,7 +194,12 @@ fn a_request_that_an_earlier_filter_answered_is_seen_in_the_log_callback_only() 
             "request_rate_limited",
             "rate_limited",
         ),
-        (0, "403", "rbac_access_denied_matched_policy[none]", "local_reply"),
+        (
+            0,
+            "403",
+            "rbac_access_denied_matched_policy[none]",
+            "local_reply",
+        ),
     ] {
         let setting = Setting::new();
         let stream = setting.worker.vm.stream(&setting.worker.observe);
@@ -245,7 +254,10 @@ fn a_stream_that_only_begins_and_is_done_is_counted_without_a_guess_at_success()
         let page = setting.worker.page().unwrap();
         page.assert(&[equal("inference_requests_total", &[], 1.0)]);
         let success = [("outcome", "success")];
-        assert_eq!(page.total_or_zero("inference_requests_total", &success), 0.0);
+        assert_eq!(
+            page.total_or_zero("inference_requests_total", &success),
+            0.0
+        );
     }
 }
 
@@ -317,10 +329,16 @@ fn what_is_not_watched_is_counted_by_its_reason() {
         assert_eq!(page.total_or_zero("inference_requests_total", &[]), 0.0);
     }
     const CHAT: &str = "/v1/chat/completions";
-    check("GET", "/v1/models", &[], "not_generation_route");
+    check("GET", "/v1/models", &[], "not_post");
     check("GET", CHAT, &[], "not_post");
+    check("POST", "/v1/models", &[], "not_generation_route");
     check("POST", CHAT, &[("upgrade", "websocket")], "upgrade");
-    check("POST", CHAT, &[("content-encoding", "gzip")], "compressed_request");
+    check(
+        "POST",
+        CHAT,
+        &[("content-encoding", "gzip")],
+        "compressed_request",
+    );
     check("POST", "/v1/audio/speech", &[], "audio");
     check("POST", "/v1/batches", &[], "batch");
     check(
@@ -329,4 +347,37 @@ fn what_is_not_watched_is_counted_by_its_reason() {
         &[("content-type", "multipart/form-data; boundary=x")],
         "multipart",
     );
+}
+
+#[test]
+fn an_answer_cut_anywhere_is_counted_the_same() {
+    let setting = Setting::new();
+    let body = setting.exchange.chunks.concat();
+    for cut in 0..=body.len() {
+        let stream = setting.begin();
+        stream.response_headers(&STREAM_HEAD, false);
+        stream.response_body(&body[..cut], false);
+        stream.response_body(&body[cut..], true);
+        stream.end();
+    }
+    assert_eq!(setting.worker.vm.failure(), None);
+    let sent = f64::from(u32::try_from(body.len()).unwrap()) + 1.0;
+    let page = setting.worker.page().unwrap();
+    page.assert(&[
+        equal("inference_requests_total", &[("outcome", "success")], sent),
+        equal("inference_usage_total", &[("status", "reported")], sent),
+        equal(
+            "inference_output_tokens_total",
+            &[("source", "reported")],
+            sent * 3.0,
+        ),
+        equal("gen_ai_server_time_to_first_token_seconds_count", &[], sent),
+        equal(
+            "inference_inter_token_latency_seconds_count",
+            &[],
+            sent * 2.0,
+        ),
+    ]);
+    let anomalies = page.total_or_zero("inferometer_stream_anomalies_total", &[]);
+    assert_eq!(anomalies, 0.0);
 }

@@ -31,7 +31,10 @@ const REQUEST_HEAD: Head<'static> = &[
     (b":authority", b"models.local"),
     (b"content-type", b"application/json"),
 ];
-const STREAM_HEAD: Head<'static> = &[(b":status", b"200"), (b"content-type", b"text/event-stream")];
+const STREAM_HEAD: Head<'static> = &[
+    (b":status", b"200"),
+    (b"content-type", b"text/event-stream"),
+];
 const JSON_HEAD: Head<'static> = &[(b":status", b"200"), (b"content-type", b"application/json")];
 
 fn new_worker() -> (Bed, Worker) {

@@ -220,7 +220,9 @@ fn a_body_that_is_refused_leaves_a_record_that_says_so() {
     let stream = exchange
         .begin(&bed.host, &worker.vm, &worker.observe)
         .unwrap();
-    worker.vm.refuse("proxy_get_buffer_bytes", Times::Next(1), 2);
+    worker
+        .vm
+        .refuse("proxy_get_buffer_bytes", Times::Next(1), 2);
     exchange.answer(&bed.host, &stream).unwrap();
     stream.end();
     worker.page().unwrap().assert(&[
@@ -246,9 +248,7 @@ fn one_refused_reading_of_the_monotonic_clock_spoils_no_duration_and_stops_no_pu
         let bed = Bed::new().unwrap();
         let watcher = bed.worker().unwrap();
         let worker = bed.worker().unwrap();
-        worker
-            .vm
-            .refuse("clock_time_get", Times::After(after), 76);
+        worker.vm.refuse("clock_time_get", Times::After(after), 76);
         for _ in 0..3 {
             serve(&bed, &worker, &place);
             bed.host.run_for(TICK);

@@ -15,13 +15,15 @@ use host_tests::{
     scripted_upstream::Lines,
     wasmtime_host::{
         Stream,
-        bed::{Bed, Worker, listener, SCRAPE},
+        bed::{Bed, SCRAPE, Worker, listener},
     },
 };
 
 /// A request's or response's head with its pseudo headers first.
 fn head(pseudo: &[(&str, &str)], lines: &Lines) -> Lines {
-    let pseudo = pseudo.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let pseudo = pseudo
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     pseudo.chain(lines.iter().cloned()).collect()
 }
 
@@ -31,7 +33,12 @@ fn play(bed: &Bed, worker: &Worker, scenario: &Scenario) {
     stream.set("xds.cluster_name", "upstream");
     stream.set("upstream.address", "127.0.0.1:8000");
     let (method, path) = (scenario.request.method(), scenario.request.path());
-    let pseudo = [(":method", method), (":path", path), (":authority", "models"), (":scheme", "http")];
+    let pseudo = [
+        (":method", method),
+        (":path", path),
+        (":authority", "models"),
+        (":scheme", "http"),
+    ];
     let request = head(&pseudo, &scenario.request.lines());
     if callbacks.never_seen {
         let status = callbacks.facts.code.to_string();
@@ -40,17 +47,20 @@ fn play(bed: &Bed, worker: &Worker, scenario: &Scenario) {
         stream.request_headers(&request, false);
         let mut now = Duration::ZERO;
         for (at, call) in &callbacks.calls {
-            bed.host.advance(*at - now);
+            bed.host.advance(at.saturating_sub(now));
             now = *at;
             make(&stream, call);
         }
-        bed.host.advance(callbacks.end - now);
+        bed.host.advance(callbacks.end.saturating_sub(now));
     }
     let facts = &callbacks.facts;
     stream.set("response.flags", i64::try_from(facts.flags).unwrap());
     stream.set("response.code", i64::try_from(facts.code).unwrap());
     stream.set("response.code_details", facts.details.as_str());
-    stream.set("upstream.request_attempt_count", i64::try_from(facts.attempts).unwrap());
+    stream.set(
+        "upstream.request_attempt_count",
+        i64::try_from(facts.attempts).unwrap(),
+    );
     stream.end();
 }
 
@@ -76,7 +86,11 @@ fn make(stream: &Stream, call: &Callback) {
 fn milliseconds(page: &Exposition, name: &str) -> u64 {
     let seconds = page.total_or_zero(&format!("{name}_sum"), &[]);
     let milliseconds = (seconds * 1e3).round();
-    if milliseconds.is_finite() && milliseconds >= 0.0 { milliseconds as u64 } else { u64::MAX }
+    if milliseconds.is_finite() && milliseconds >= 0.0 {
+        milliseconds as u64
+    } else {
+        u64::MAX
+    }
 }
 
 fn differences(scenario: &Scenario) -> Vec<String> {
@@ -84,9 +98,16 @@ fn differences(scenario: &Scenario) -> Vec<String> {
     let vm = bed.vm().unwrap();
     // Names of refused requests are themselves, as they are in the other runners.
     let names = serde_json::json!(["qwen3-8b", "alias", "bge", "claude-x", "second"]);
-    let observe = vm.root(listener("observe", serde_json::json!({"models": {"allow": names}}).to_string()));
+    let observe = vm.root(listener(
+        "observe",
+        serde_json::json!({"models": {"allow": names}}).to_string(),
+    ));
     let scrape = vm.root(listener("scrape", SCRAPE));
-    let worker = Worker { vm, observe, scrape };
+    let worker = Worker {
+        vm,
+        observe,
+        scrape,
+    };
     play(&bed, &worker, scenario);
     let mut found = Vec::new();
     if let Some(failure) = worker.vm.failure() {
@@ -94,11 +115,23 @@ fn differences(scenario: &Scenario) -> Vec<String> {
     }
     let page = worker.page().unwrap();
     let empty = Exposition::default();
-    found.extend(scenario_differences(Moved { before: &empty, after: &page }, scenario));
+    found.extend(scenario_differences(
+        Moved {
+            before: &empty,
+            after: &page,
+        },
+        scenario,
+    ));
     let expect = &scenario.expect;
     for (name, expected) in [
-        (host_tests::capture_facts::FIRST_TOKEN, expect.first_token_ms),
-        ("inference_time_to_first_visible_token_seconds", expect.first_visible_token_ms),
+        (
+            host_tests::capture_facts::FIRST_TOKEN,
+            expect.first_token_ms,
+        ),
+        (
+            "inference_time_to_first_visible_token_seconds",
+            expect.first_visible_token_ms,
+        ),
     ] {
         let seen = milliseconds(&page, name);
         if expected.unwrap_or(0) != seen {
@@ -121,5 +154,11 @@ fn every_scenario_gives_its_metrics_in_the_built_module() {
         .filter(|(_, found)| !found.is_empty())
         .map(|(scenario, found)| format!("{}:\n  {}", scenario.name, found.join("\n  ")))
         .collect();
-    assert!(bad.is_empty(), "{} of {} scenarios differ:\n{}", bad.len(), scenarios.len(), bad.join("\n"));
+    assert!(
+        bad.is_empty(),
+        "{} of {} scenarios differ:\n{}",
+        bad.len(),
+        scenarios.len(),
+        bad.join("\n")
+    );
 }

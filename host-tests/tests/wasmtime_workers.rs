@@ -61,11 +61,7 @@ impl Count {
                 &[],
                 sent * f64::from(INPUT_TOKENS),
             ),
-            equal(
-                "gen_ai_server_time_to_first_token_seconds_count",
-                &[],
-                sent,
-            ),
+            equal("gen_ai_server_time_to_first_token_seconds_count", &[], sent),
             equal(
                 "inference_inter_token_latency_seconds_count",
                 &[],
@@ -155,9 +151,7 @@ fn requests_in_flight_are_added_up_over_workers_and_return_to_zero() {
     count.bed.host.run_for(TICK);
     count.bed.host.run_for(TICK);
     assert_eq!(
-        b.page()
-            .unwrap()
-            .total("inference_requests_total", &[]),
+        b.page().unwrap().total("inference_requests_total", &[]),
         Some(3.0)
     );
 }
@@ -443,12 +437,21 @@ fn a_publish_that_always_loses_its_compare_and_swap_loses_no_count() {
     ]);
 }
 
+/// What came of a run: what the page shows, what was sent, and how often the hostcall was made.
+struct Run {
+    requests: f64,
+    tokens: f64,
+    sent: f64,
+    calls: u32,
+}
+
 /// One worker comes, serves, sleeps, is folded, comes back and goes, while another looks on; one
 /// single hostcall of it all is refused.
-fn run_with_one_refusal(call: &'static str, after: u32, status: u32) -> (f64, f64, f64) {
+fn run_with_one_refusal(call: &'static str, after: u32, status: u32) -> Run {
     let mut count = Count::new();
     let watcher = count.bed.worker().unwrap();
     let worker = count.bed.worker().unwrap();
+    let made_before = count.bed.host.calls_made(call);
     count.bed.host.refuse(call, Times::After(after), status);
     count.send(&worker, 1);
     count.bed.host.run_for(TICK * 2);
@@ -463,24 +466,36 @@ fn run_with_one_refusal(call: &'static str, after: u32, status: u32) -> (f64, f6
     count.send(&worker, 1);
     worker.scrape.end();
     worker.observe.end();
+    count.bed.host.run_for(TICK * 6);
+    let calls = count.bed.host.calls_made(call) - made_before;
     count.bed.host.accept_all();
     count.bed.host.run_for(LONG_SILENCE);
     for vm in [&watcher.vm, &worker.vm] {
         assert_eq!(vm.failure(), None, "{call} {after} {status}");
     }
     let page = watcher.page().unwrap();
-    let requests = page.total_or_zero("inference_requests_total", &[]);
-    let tokens = page.total_or_zero("inference_output_tokens_total", &[]);
-    (requests, tokens, f64::from(count.sent))
+    Run {
+        requests: page.total_or_zero("inference_requests_total", &[]),
+        tokens: page.total_or_zero("inference_output_tokens_total", &[]),
+        sent: f64::from(count.sent),
+        calls,
+    }
 }
 
-#[test]
-fn whichever_write_of_shared_data_is_refused_nothing_is_counted_twice_and_only_a_farewell_is_lost() {
-    for status in [status::CAS_MISMATCH, status::INTERNAL_FAILURE, 99] {
-        for after in 0..40 {
-            let (requests, tokens, sent) =
-                run_with_one_refusal("proxy_set_shared_data", after, status);
-            let place = format!("write {after} answered with {status}");
+/// Refuses every single call of a run in turn, or every so many-th.
+fn refuse_each(call: &'static str, step: usize, statuses: &[u32]) {
+    let calls = run_with_one_refusal(call, u32::MAX, status::OK).calls;
+    assert!(calls > 80, "a run makes only {calls} calls of {call}");
+    for status in statuses {
+        for after in (0..calls).step_by(step) {
+            let run = run_with_one_refusal(call, after, *status);
+            let place = format!("{call} {after} answered with {status}");
+            let Run {
+                requests,
+                tokens,
+                sent,
+                ..
+            } = run;
             assert!(requests <= sent, "{place}: {requests} of {sent}");
             // Only the last request can go: a farewell that the host refuses has no second chance.
             assert!(requests >= sent - 1.0, "{place}: {requests} of {sent}");
@@ -490,23 +505,26 @@ fn whichever_write_of_shared_data_is_refused_nothing_is_counted_twice_and_only_a
 }
 
 #[test]
-fn whichever_read_of_shared_data_is_refused_nothing_is_counted_twice_and_only_a_farewell_is_lost() {
-    for status in [status::INTERNAL_FAILURE, 99] {
-        for after in (0..120).step_by(3) {
-            let (requests, tokens, sent) =
-                run_with_one_refusal("proxy_get_shared_data", after, status);
-            let place = format!("read {after} answered with {status}");
-            assert!(requests <= sent, "{place}: {requests} of {sent}");
-            assert!(requests >= sent - 1.0, "{place}: {requests} of {sent}");
-            assert_eq!(tokens, requests * f64::from(TOKENS), "{place}");
-        }
-    }
+fn whichever_write_of_shared_data_is_refused_nothing_counts_twice_and_only_a_farewell_is_lost() {
+    let statuses = [status::CAS_MISMATCH, 99];
+    refuse_each("proxy_set_shared_data", 1, &statuses);
+}
+
+#[test]
+fn whichever_read_of_shared_data_is_refused_nothing_counts_twice_and_only_a_farewell_is_lost() {
+    refuse_each("proxy_get_shared_data", 4, &[status::INTERNAL_FAILURE]);
 }
 
 #[test]
 fn what_a_stranger_wrote_under_our_keys_does_no_harm() {
     let mut count = Count::new();
-    let garbage: &[&[u8]] = &[b"", b"\0", b"\xff\xff\xff\xff", &[1; 4096], b"\x01\x01\0\0\0\0"];
+    let garbage: &[&[u8]] = &[
+        b"",
+        b"\0",
+        b"\xff\xff\xff\xff",
+        &[1; 4096],
+        b"\x01\x01\0\0\0\0",
+    ];
     for value in garbage {
         for key in ["base", "slot/0", "heartbeat/0", "models"] {
             let host = &count.bed.host;

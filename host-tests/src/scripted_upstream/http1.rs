@@ -39,7 +39,10 @@ impl Connection {
     fn new(stream: TcpStream) -> Connection {
         // Pieces are to leave when they are written, not when the kernel has gathered more.
         let _ = stream.set_nodelay(true);
-        Connection { stream, unread: Vec::new() }
+        Connection {
+            stream,
+            unread: Vec::new(),
+        }
     }
 
     async fn serve(mut self, scripts: &Scripts) -> io::Result<()> {
@@ -82,7 +85,9 @@ impl Connection {
     async fn read_body(&mut self, head: &Head, served: &mut Served) -> io::Result<()> {
         let expects = head.header("expect").unwrap_or_default();
         if expects.eq_ignore_ascii_case("100-continue") {
-            self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+            self.stream
+                .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")
+                .await?;
         }
         let mut decoder = BodyDecoder::new(head.request_framing());
         loop {
@@ -113,7 +118,11 @@ impl Connection {
                     trailers.clone_from(lines);
                     continue;
                 }
-                Step::Head { status, headers, framing } => {
+                Step::Head {
+                    status,
+                    headers,
+                    framing,
+                } => {
                     chunked = *framing == AnswerFraming::Chunked;
                     render_head(*status, headers, *framing)
                 }
@@ -161,9 +170,15 @@ impl Connection {
 impl Script {
     /// Whether the framing of the answer ends the connection.
     fn closes(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| matches!(step, Step::Head { framing: AnswerFraming::Close, .. }))
+        self.steps.iter().any(|step| {
+            matches!(
+                step,
+                Step::Head {
+                    framing: AnswerFraming::Close,
+                    ..
+                }
+            )
+        })
     }
 }
 
@@ -184,7 +199,9 @@ fn render_head(status: u16, headers: &Lines, framing: AnswerFraming) -> Vec<u8> 
     }
     head.push_str("\r\n");
     // Header values are given as characters below 256, each of which stands for one byte.
-    head.chars().map(|character| u8::try_from(character).unwrap_or(b'?')).collect()
+    head.chars()
+        .map(|character| u8::try_from(character).unwrap_or(b'?'))
+        .collect()
 }
 
 fn render_chunk(bytes: &[u8]) -> Vec<u8> {

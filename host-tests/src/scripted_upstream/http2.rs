@@ -61,7 +61,11 @@ async fn answer(
         }
     }
     served.read_at = Instant::now();
-    let mut answer = Answer { respond, stream: None, ended: false };
+    let mut answer = Answer {
+        respond,
+        stream: None,
+        ended: false,
+    };
     served.peer_left = answer.play(&assigned.script, &mut served).await.is_err();
     assigned.report(served);
     Ok(())
@@ -107,7 +111,9 @@ impl Answer {
 
     async fn send(&mut self, step: &Step, ends: bool) -> Result<()> {
         match step {
-            Step::Head { status, headers, .. } => {
+            Step::Head {
+                status, headers, ..
+            } => {
                 let mut response = Response::builder().status(*status).body(())?;
                 *response.headers_mut() = header_map(headers)?;
                 self.stream = Some(self.respond.send_response(response, ends)?);

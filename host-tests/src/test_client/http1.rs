@@ -35,8 +35,13 @@ impl Http1Client {
         let stream = TcpStream::connect(address)
             .await
             .with_context(|| format!("cannot connect to {address}"))?;
-        stream.set_nodelay(true).context("cannot set up the socket")?;
-        Ok(Http1Client { stream, unread: Vec::new() })
+        stream
+            .set_nodelay(true)
+            .context("cannot set up the socket")?;
+        Ok(Http1Client {
+            stream,
+            unread: Vec::new(),
+        })
     }
 
     /// One exchange over a connection of its own.
@@ -56,8 +61,12 @@ impl Http1Client {
         let (mut read_half, mut write_half) = self.stream.split();
         let may_send_body = Notify::new();
         let ending = {
-            let mut receiver =
-                Receiver { stream: &mut read_half, unread, ask, may_send_body: &may_send_body };
+            let mut receiver = Receiver {
+                stream: &mut read_half,
+                unread,
+                ask,
+                may_send_body: &may_send_body,
+            };
             let receiving = receiver.receive(&mut answer);
             let sending = async {
                 // An upload that the peer refuses is told by the answer.
@@ -82,7 +91,10 @@ impl Http1Client {
     ///
     /// When the peer no longer listens.
     pub async fn leave(&mut self) -> Result<()> {
-        let peer = self.stream.peer_addr().context("the connection has no peer")?;
+        let peer = self
+            .stream
+            .peer_addr()
+            .context("the connection has no peer")?;
         *self = Http1Client::connect(peer).await?;
         Ok(())
     }
@@ -116,9 +128,7 @@ async fn send(stream: &mut WriteHalf<'_>, ask: &Ask, may_send_body: &Notify) -> 
         Upload::Nothing | Upload::Raw(_) => Ok(()),
         Upload::Whole(body) => stream.write_all(body).await,
         Upload::Pieces(pieces) => send_chunked(stream, pieces, &Lines::new()).await,
-        Upload::PiecesAndTrailers(pieces, trailers) => {
-            send_chunked(stream, pieces, trailers).await
-        }
+        Upload::PiecesAndTrailers(pieces, trailers) => send_chunked(stream, pieces, trailers).await,
     }
 }
 
@@ -160,7 +170,9 @@ fn render_head(ask: &Ask) -> Vec<u8> {
     }
     head.push_str("\r\n");
     // Header values are given as characters below 256, each of which stands for one byte.
-    head.chars().map(|character| u8::try_from(character).unwrap_or(b'?')).collect()
+    head.chars()
+        .map(|character| u8::try_from(character).unwrap_or(b'?'))
+        .collect()
 }
 
 struct Receiver<'a, 'stream> {

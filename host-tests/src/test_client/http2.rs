@@ -34,19 +34,23 @@ impl Http2Client {
         let stream = TcpStream::connect(address)
             .await
             .with_context(|| format!("cannot connect to {address}"))?;
-        stream.set_nodelay(true).context("cannot set up the socket")?;
-        let (requests, connection) =
-            h2::client::Builder::new()
-                .initial_window_size(1 << 20)
-                .initial_connection_window_size(1 << 22)
-                .handshake(stream)
-                .await
-                .context("no HTTP/2 there")?;
+        stream
+            .set_nodelay(true)
+            .context("cannot set up the socket")?;
+        let (requests, connection) = h2::client::Builder::new()
+            .initial_window_size(1 << 20)
+            .initial_connection_window_size(1 << 22)
+            .handshake(stream)
+            .await
+            .context("no HTTP/2 there")?;
         let connection = tokio::spawn(async move {
             // Its error shows in the streams.
             let _ = connection.await;
         });
-        Ok(Http2Client { requests, connection })
+        Ok(Http2Client {
+            requests,
+            connection,
+        })
     }
 
     /// One exchange over a connection of its own.
@@ -67,7 +71,12 @@ impl Http2Client {
         let mut answer = Answer::begin();
         let request = request(ask)?;
         let ends = matches!(ask.upload, Upload::Nothing);
-        let mut requests = self.requests.clone().ready().await.context("the connection is gone")?;
+        let mut requests = self
+            .requests
+            .clone()
+            .ready()
+            .await
+            .context("the connection is gone")?;
         answer.started = Instant::now();
         let (response, mut sender) = requests.send_request(request, ends)?;
         let ending = {
@@ -109,7 +118,9 @@ fn request(ask: &Ask) -> Result<Request<()>> {
     *request.headers_mut() = header_map(&ask.headers)?;
     request.headers_mut().remove("host");
     if let Upload::Whole(body) = &ask.upload {
-        request.headers_mut().insert("content-length", HeaderValue::from(body.len()));
+        request
+            .headers_mut()
+            .insert("content-length", HeaderValue::from(body.len()));
     }
     Ok(request)
 }

@@ -112,6 +112,12 @@ impl Host {
         process.refusals.add(call, None, times, status);
     }
 
+    /// How often a hostcall was made by all machines together.
+    #[must_use]
+    pub fn calls_made(&self, call: &str) -> u32 {
+        self.process.borrow().refusals.made(call)
+    }
+
     /// Ends all refusals of a hostcall.
     pub fn accept(&self, call: &str) {
         self.process.borrow_mut().refusals.accept(call);

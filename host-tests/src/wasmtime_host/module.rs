@@ -38,8 +38,7 @@ impl CompiledModule {
     /// When the file cannot be read, or holds no valid module.
     pub fn from_file(path: &Path) -> anyhow::Result<CompiledModule> {
         let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        CompiledModule::from_bytes(&bytes)
-            .with_context(|| format!("compiling {}", path.display()))
+        CompiledModule::from_bytes(&bytes).with_context(|| format!("compiling {}", path.display()))
     }
 
     /// The built `inferometer.wasm`, compiled once in a process.

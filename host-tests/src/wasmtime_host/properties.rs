@@ -167,7 +167,11 @@ mod tests {
             );
         }
         let absent = Err(status::NOT_FOUND);
-        check(&["request", "path"], Phase::RequestHeaders, Ok("/v1/chat?x=1"));
+        check(
+            &["request", "path"],
+            Phase::RequestHeaders,
+            Ok("/v1/chat?x=1"),
+        );
         check(&["request", "url_path"], Phase::Log, Ok("/v1/chat"));
         check(&["request", "query"], Phase::Log, Ok("x=1"));
         check(&["request", "headers", "x-tag"], Phase::Log, Ok("a,b"));

@@ -1,5 +1,7 @@
 //! Faults on demand: which hostcalls answer with a given status in place of doing their work.
 
+use std::collections::BTreeMap;
+
 /// How often a refusal holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
@@ -25,6 +27,7 @@ struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     standing: Vec<Refusal>,
+    made: BTreeMap<&'static str, u32>,
 }
 
 impl Refusals {
@@ -37,6 +40,11 @@ impl Refusals {
         });
     }
 
+    /// How often a call was made, refused or not.
+    pub(super) fn made(&self, call: &str) -> u32 {
+        self.made.get(call).copied().unwrap_or(0)
+    }
+
     /// Ends every refusal of a call.
     pub(super) fn accept(&mut self, call: &str) {
         self.standing.retain(|refusal| refusal.call != call);
@@ -47,10 +55,12 @@ impl Refusals {
     }
 
     /// The status that this call is to answer with, where it is refused.
-    pub(super) fn take(&mut self, call: &str, vm: u32) -> Option<u32> {
-        let concerned = self.standing.iter_mut().filter(|refusal| {
-            refusal.call == call && refusal.vm.is_none_or(|only| only == vm)
-        });
+    pub(super) fn take(&mut self, call: &'static str, vm: u32) -> Option<u32> {
+        *self.made.entry(call).or_default() += 1;
+        let concerned = self
+            .standing
+            .iter_mut()
+            .filter(|refusal| refusal.call == call && refusal.vm.is_none_or(|only| only == vm));
         let mut status = None;
         for refusal in concerned {
             let applies = match &mut refusal.times {

@@ -83,10 +83,7 @@ mod tests {
             data.set("vm", key, b"", 0);
             data.get("vm", key).unwrap().cas
         };
-        assert_eq!(
-            [write(b"a"), write(b"b"), write(b"a")],
-            [u32::MAX, 1, 2]
-        );
+        assert_eq!([write(b"a"), write(b"b"), write(b"a")], [u32::MAX, 1, 2]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::calls::Pairs;
 use super::callbacks::{Callback, Callbacks};
+use super::calls::Pairs;
 use super::context::{LocalResponse, Phase, StreamContext};
 use super::properties::{PropertyValue, path_of};
 use super::vm::{SharedVm, VmBody};
@@ -254,12 +254,7 @@ impl Stream {
         self.response(vm, call, |c| &c.response_headers, arguments)
     }
 
-    fn deliver_response_body(
-        &self,
-        vm: &mut VmBody,
-        chunk: &[u8],
-        end_of_stream: bool,
-    ) -> Action {
+    fn deliver_response_body(&self, vm: &mut VmBody, chunk: &[u8], end_of_stream: bool) -> Action {
         self.with(vm, |stream| stream.chunk = Rc::from(chunk));
         let arguments = (self.id, counted(chunk.len()), u32::from(end_of_stream));
         let call = ("proxy_on_response_body", self.id, Phase::ResponseBody);

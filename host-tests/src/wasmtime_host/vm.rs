@@ -156,12 +156,11 @@ impl Vm {
         latest.unwrap_or_default()
     }
 
-    /// What the latest callback of that name did, among the last few dozen callbacks.
+    /// What the latest few dozen callbacks did, oldest first.
     #[must_use]
-    pub fn latest_of(&self, callback: &str) -> Option<CallbackTrace> {
+    pub fn recent(&self) -> Vec<CallbackTrace> {
         let body = self.body.borrow();
-        let mut latest = body.store.data().trace.latest().rev();
-        latest.find(|trace| trace.callback == callback).cloned()
+        body.store.data().trace.latest().cloned().collect()
     }
 
     /// Lets a hostcall of this machine answer with a status and do nothing.

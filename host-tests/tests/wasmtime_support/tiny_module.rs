@@ -21,7 +21,13 @@ pub(crate) struct TinyModule {
 
 impl TinyModule {
     /// Imports a function and answers with its index.
-    pub(crate) fn import(&mut self, module: &str, name: &str, arguments: &[u8], results: &[u8]) -> u32 {
+    pub(crate) fn import(
+        &mut self,
+        module: &str,
+        name: &str,
+        arguments: &[u8],
+        results: &[u8],
+    ) -> u32 {
         let signature = self.signature(arguments, results);
         let index = count(self.imports.len());
         self.imports

@@ -7,9 +7,7 @@ use wasmtime::Linker;
 use super::{ENV, answer, read_or_return, written};
 use crate::wasmtime_host::calls::Pairs;
 use crate::wasmtime_host::context::{LocalResponse, Phase, first_value};
-use crate::wasmtime_host::memory::{
-    Guest, decode_pairs, encode_pairs, give, read, read_text,
-};
+use crate::wasmtime_host::memory::{Guest, decode_pairs, encode_pairs, give, read, read_text};
 use crate::wasmtime_host::properties::{plugin_property, stream_property};
 use crate::wasmtime_host::status;
 use crate::wasmtime_host::vm_state::VmState;
