@@ -4,7 +4,7 @@ use std::{
     io::Write as _,
     net::SocketAddr,
     path::PathBuf,
-    sync::OnceLock,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -85,8 +85,9 @@ pub struct EnvoyRig {
 ///
 /// When there is none; the message says what to do.
 pub fn envoy_binary() -> Result<EnvoyBinary> {
-    static BINARY: OnceLock<EnvoyBinary> = OnceLock::new();
-    if let Some(binary) = BINARY.get() {
+    static FOUND: Mutex<Option<EnvoyBinary>> = Mutex::new(None);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(binary) = &*found {
         return Ok(binary.clone());
     }
     let asked = std::env::var(VERSION_VARIABLE).ok();
@@ -104,7 +105,8 @@ pub fn envoy_binary() -> Result<EnvoyBinary> {
         binary.source,
         binary.path.display()
     ));
-    Ok(BINARY.get_or_init(|| binary).clone())
+    *found = Some(binary.clone());
+    Ok(binary)
 }
 
 /// A configuration with the test's short tick.
