@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use envoy_harness::{EnvoyOptions, EnvoyProcess, Route, Upstream, UpstreamTls, WasmPlugin};
 use hyper::Uri;
-use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
@@ -94,8 +93,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let options = options(&args, &built.path, &configuration, certificates);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let mut envoy =
-            EnvoyProcess::start_with(&binary, &options, &bootstrap(&options).to_string())?;
+        let mut envoy = EnvoyProcess::start(&binary, &options)?;
         let reason = tokio::select! {
             signal = told_to_stop() => signal?,
             error = serve(&args.upstream, &mut envoy) => return error,
@@ -219,28 +217,6 @@ fn options(
     options
 }
 
-/// The configuration with every address of a name tried. By itself Envoy takes the IPv6 one where there are both, and
-/// so would not find a server at `localhost` that listens on IPv4 only, as most do. Only a logical cluster tries one
-/// after the other; a strict one would spread the requests over both.
-fn bootstrap(options: &EnvoyOptions) -> Value {
-    // The folder is for files that these options do not ask for.
-    let mut bootstrap = options.bootstrap(Path::new("."));
-    let clusters = bootstrap
-        .pointer_mut("/static_resources/clusters")
-        .and_then(Value::as_array_mut);
-    for cluster in clusters
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
-        if cluster.get("type").and_then(Value::as_str) == Some("STRICT_DNS") {
-            cluster.insert("type".to_owned(), Value::from("LOGICAL_DNS"));
-            cluster.insert("dns_lookup_family".to_owned(), Value::from("ALL"));
-        }
-    }
-    bootstrap
-}
-
 impl UpstreamUrl {
     fn url(&self) -> String {
         format!(
@@ -312,6 +288,7 @@ fn trusted_certificates() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use serde_json::Value;
     use serde_json::json;
 
     use super::*;
@@ -400,7 +377,8 @@ mod tests {
         let certificates = Some(PathBuf::from("/trusted.crt"));
         let options = options(&args, Path::new("module.wasm"), "{}", certificates);
         assert_eq!(options.concurrency, 3);
-        let bootstrap = bootstrap(&options);
+        // The folder is for files that these options do not ask for.
+        let bootstrap = options.bootstrap(Path::new("."));
         let at = |place: &str| bootstrap.pointer(place).cloned().unwrap_or_default();
         let port = |listener: usize| {
             at(&format!(

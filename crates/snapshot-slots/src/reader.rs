@@ -42,7 +42,7 @@ pub struct View {
 ///
 /// Those of the shared data.
 pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Error> {
-    let mut attempt = 0;
+    let mut attempts_left = ATTEMPTS;
     loop {
         let before = data.get(BASE_KEY)?;
         let base = before.as_ref().map(|(bytes, _)| Base::decode(bytes));
@@ -73,8 +73,8 @@ pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Erro
         // A slot folded between the two reads, and claimed anew since, would be missing from both
         // sides: the base that was read is then no longer the one that stands.
         let unchanged = data.get(BASE_KEY)?.map(|(_, cas)| cas) == before.map(|(_, cas)| cas);
-        attempt += 1;
-        if unchanged || attempt >= ATTEMPTS {
+        attempts_left = attempts_left.saturating_sub(1);
+        if unchanged || attempts_left == 0 {
             return Ok(View { snapshot, census });
         }
     }

@@ -1,5 +1,11 @@
 //! Workers that publish, sleep, die and come back, readers and folders, interrupted at every
 //! operation: what is read is what was counted.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -30,17 +30,19 @@ thread_local! {
 /// Reads the monotonic clock, or the wall clock where the proxy has withheld the former from the
 /// beginning.
 pub(crate) fn read() -> Reading {
-    SOURCE.with(|source| match (hostcalls::monotonic_nanos(), source.get()) {
-        (Ok(nanos), Source::Undecided | Source::Monotonic(_)) => {
-            source.set(Source::Monotonic(nanos));
-            reading(nanos, None)
-        }
-        (Err(error), Source::Monotonic(last)) => reading(last, Some(error)),
-        (read, Source::Undecided | Source::Wall) => {
-            source.set(Source::Wall);
-            reading(hostcalls::wall_nanos().unwrap_or(0), read.err())
-        }
-    })
+    SOURCE.with(
+        |source| match (hostcalls::monotonic_nanos(), source.get()) {
+            (Ok(nanos), Source::Undecided | Source::Monotonic(_)) => {
+                source.set(Source::Monotonic(nanos));
+                reading(nanos, None)
+            }
+            (Err(error), Source::Monotonic(last)) => reading(last, Some(error)),
+            (read, Source::Undecided | Source::Wall) => {
+                source.set(Source::Wall);
+                reading(hostcalls::wall_nanos().unwrap_or(0), read.err())
+            }
+        },
+    )
 }
 
 fn reading(nanos: u64, refused: Option<HostError>) -> Reading {

@@ -181,9 +181,12 @@ fn cluster(upstream: &Upstream) -> Value {
         UpstreamProtocol::Http2 => json!({"http2_protocol_options": {}}),
     };
     let is_address = upstream.host.parse::<std::net::IpAddr>().is_ok();
+    // Every address of a name is tried, one after the other: by itself Envoy takes the IPv6 one where
+    // there are both, and would not find a server at `localhost` that listens on IPv4 only.
     let mut cluster = json!({
         "name": upstream.name,
-        "type": if is_address { "STATIC" } else { "STRICT_DNS" },
+        "dns_lookup_family": "ALL",
+        "type": if is_address { "STATIC" } else { "LOGICAL_DNS" },
         "connect_timeout": duration(upstream.connect_timeout),
         "load_assignment": {
             "cluster_name": upstream.name,
@@ -274,7 +277,7 @@ mod tests {
     fn a_host_name_is_resolved_and_an_address_is_not() {
         let named = cluster(&Upstream::new("up", "example.org", 443));
         let plain = cluster(&Upstream::new("up", "::1", 443));
-        assert_eq!(named.get("type"), Some(&json!("STRICT_DNS")));
+        assert_eq!(named.get("type"), Some(&json!("LOGICAL_DNS")));
         assert_eq!(plain.get("type"), Some(&json!("STATIC")));
     }
 }

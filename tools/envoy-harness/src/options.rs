@@ -57,8 +57,9 @@ impl EnvoyOptions {
     pub fn observed(upstream: Upstream, plugin: WasmPlugin, configuration: &str) -> EnvoyOptions {
         let mut options = EnvoyOptions::new();
         options.listeners.push(
-            Listener::to_upstream("observe", &upstream.name)
-                .with_filter(HttpFilter::Wasm(plugin.rooted("observe").configured(configuration))),
+            Listener::to_upstream("observe", &upstream.name).with_filter(HttpFilter::Wasm(
+                plugin.rooted("observe").configured(configuration),
+            )),
         );
         options.upstreams.push(upstream);
         options
@@ -68,8 +69,9 @@ impl EnvoyOptions {
     #[must_use]
     pub fn with_scrape(mut self, plugin: WasmPlugin, configuration: &str) -> EnvoyOptions {
         self.listeners.push(
-            Listener::replying("scrape", 404)
-                .with_filter(HttpFilter::Wasm(plugin.rooted("scrape").configured(configuration))),
+            Listener::replying("scrape", 404).with_filter(HttpFilter::Wasm(
+                plugin.rooted("scrape").configured(configuration),
+            )),
         );
         self
     }

@@ -126,7 +126,11 @@ fn run(command: &mut Command, log: &Path, progress: &mut dyn FnMut(&str)) -> Res
             reported = Instant::now();
             let text = fs::read_to_string(log).unwrap_or_default();
             let line = last_lines(&text, 1);
-            let doing = if line.is_empty() { "still running" } else { line.trim() };
+            let doing = if line.is_empty() {
+                "still running"
+            } else {
+                line.trim()
+            };
             progress(&format!("{} s: {doing}", started.elapsed().as_secs()));
         }
         std::thread::sleep(Duration::from_millis(50));
