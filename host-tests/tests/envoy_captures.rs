@@ -148,6 +148,9 @@ async fn replay_all(
     rigs: usize,
 ) -> Vec<Seen> {
     let mut captures = captures;
+    if captures.is_empty() {
+        return Vec::new();
+    }
     captures.sort_by_key(|capture| {
         let last = capture.exchanges.iter().filter_map(|one| one.pieces.last());
         last.map(|piece| piece.at).sum::<Duration>()
