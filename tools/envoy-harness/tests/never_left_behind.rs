@@ -166,6 +166,8 @@ async fn an_envoy_dies_with_a_program_that_is_killed() {
     let mut program = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "an_envoy_dies_with_a_program_that_is_killed"])
         .env(VICTIM_VARIABLE, &report)
+        // What is killed cannot tidy up, so its files go with this test's own.
+        .env("TMPDIR", folder.path())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
