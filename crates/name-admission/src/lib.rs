@@ -26,10 +26,15 @@
 
 use std::rc::Rc;
 
+use hashbrown::HashSet;
+
 /// The list of admitted names, in the order in which the workers agreed on them.
 #[derive(Clone, Debug)]
 pub struct Names {
-    admitted: Vec<Rc<str>>,
+    admitted: HashSet<Rc<str>>,
+    /// The shared list as it was last learnt. It only grows at its end, so what is new is told by its
+    /// length.
+    learnt: Vec<u8>,
     limit: usize,
 }
 
@@ -38,7 +43,8 @@ impl Names {
     #[must_use]
     pub fn open(limit: usize) -> Names {
         Names {
-            admitted: Vec::new(),
+            admitted: HashSet::new(),
+            learnt: Vec::new(),
             limit,
         }
     }
@@ -57,10 +63,7 @@ impl Names {
     /// The admitted name, shared rather than copied.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Rc<str>> {
-        self.admitted
-            .iter()
-            .find(|admitted| &***admitted == name)
-            .cloned()
+        self.admitted.get(name).cloned()
     }
 
     /// Whether another name may come in.
@@ -69,31 +72,43 @@ impl Names {
         self.admitted.len() < self.limit
     }
 
-    /// The list as it would be shared with one name more; unchanged where there is no room.
+    /// The shared list as it was last learnt, with one name more; unchanged where there is no room.
     #[must_use]
     pub fn encode_with(&self, name: &str) -> Vec<u8> {
-        let mut list = self.clone();
-        list.admit(name);
-        list.admitted.join("\n").into_bytes()
+        let mut list = self.learnt.clone();
+        if acceptable(name) && self.has_room() && self.find(name).is_none() {
+            if !list.is_empty() {
+                list.push(b'\n');
+            }
+            list.extend(name.as_bytes());
+        }
+        list
     }
 
     /// Takes over the shared list: names that are on it come in, in its order, as far as there is
     /// room. Bytes that are not text are somebody else's and teach nothing.
     pub fn learn(&mut self, shared: &[u8]) {
-        if let Ok(text) = core::str::from_utf8(shared) {
-            for name in text.split('\n').filter(|name| !name.is_empty()) {
+        let news = shared
+            .strip_prefix(self.learnt.as_slice())
+            .unwrap_or(shared);
+        if let Ok(text) = core::str::from_utf8(news) {
+            for name in text.split('\n') {
                 self.admit(name);
             }
+            self.learnt = shared.to_vec();
         }
     }
 
     fn admit(&mut self, name: &str) {
-        // A line break would make two names of one; label values never hold one.
-        let acceptable = !name.is_empty() && !name.contains('\n');
-        if acceptable && self.has_room() && self.find(name).is_none() {
-            self.admitted.push(Rc::from(name));
+        if acceptable(name) && self.has_room() && self.find(name).is_none() {
+            self.admitted.insert(Rc::from(name));
         }
     }
+}
+
+/// A line break would make two names of one; label values never hold one.
+fn acceptable(name: &str) -> bool {
+    !name.is_empty() && !name.contains('\n')
 }
 
 #[cfg(test)]
@@ -107,7 +122,7 @@ mod tests {
         assert!(!names.has_room());
         assert!(names.find("b").is_some());
         assert!(names.find("c").is_none());
-        assert_eq!(names.encode_with("c"), b"a\nb");
+        assert_eq!(names.encode_with("d"), b"a\nb\nc");
     }
 
     #[test]

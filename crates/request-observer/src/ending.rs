@@ -51,8 +51,17 @@ pub(crate) mod flag {
 }
 
 impl Ending<'_> {
-    pub(crate) const fn has(&self, mask: u64) -> bool {
-        self.known && self.flags & mask != 0
+    pub(crate) fn has(&self, mask: u64) -> bool {
+        self.known && (self.flags | self.flags_of_details()) & mask != 0
+    }
+
+    /// Envoy sets no flag when the longest duration of a stream is reached, but says so in its details.
+    fn flags_of_details(&self) -> u64 {
+        if self.code_details.starts_with(b"max_duration_timeout") {
+            flag::TIMEOUT
+        } else {
+            0
+        }
     }
 
     /// Whether the response with `status` was made by the proxy and not by an upstream.
@@ -132,6 +141,7 @@ mod tests {
         check(504, "response_timeout", 1 << 2, Some(1), true);
         check(200, "stream_idle_timeout", 1 << 16, Some(1), false);
         check(500, "response_payload_too_large", 0, Some(1), true);
+        check(200, "max_duration_timeout", 0, Some(1), false);
         check(503, "", 1 << 5, None, true);
         check(503, "", 0, None, false);
         check(200, "", 1 << 14, None, false);

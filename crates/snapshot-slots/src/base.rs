@@ -67,11 +67,13 @@ impl Base {
 
     /// Adds a sealed slot and notes its owner; false where its snapshot cannot be read.
     pub fn fold(&mut self, slot: u32, value: &Slot<'_>) -> bool {
-        let Some(snapshot) = value.read_snapshot() else {
+        let Some(mut snapshot) = value.read_snapshot() else {
             return false;
         };
-        self.snapshot
-            .merge_within(&snapshot, Gauges::Ignore, SERIES_LIMIT);
+        // The side merged into keeps its buckets, and the slot's are the newer ones.
+        snapshot.drop_gauges();
+        snapshot.merge_within(&self.snapshot, Gauges::Ignore, SERIES_LIMIT);
+        self.snapshot = snapshot;
         match self.folded.iter_mut().find(|folded| folded.slot == slot) {
             Some(folded) => folded.generation = value.generation,
             None => self.folded.push(Folded {

@@ -123,7 +123,14 @@ impl Publisher {
     ) -> Result<Publication, D::Error> {
         let publication = self.write(registry, State::Sealed, now_nanos, data)?;
         if publication == Publication::Written {
-            self.owned = None;
+            if let Some(owned) = self.owned.take() {
+                // Nobody is to wait for this worker to lead.
+                let last = Heartbeat {
+                    at_nanos: 0,
+                    period_nanos: 0,
+                };
+                data.set(&heartbeat_key(owned.slot), &last.encode(), UNCONDITIONAL)?;
+            }
             self.handed_over = true;
             self.owes = true;
             self.take_out_what_was_handed_over(registry);

@@ -52,7 +52,8 @@ pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Erro
             census.unreadable = 1;
         }
         let base = base.flatten().unwrap_or_default();
-        snapshot.merge(base.snapshot(), Gauges::Ignore);
+        // What is merged first decides the buckets, so those who count now come before the rest.
+        let mut of_the_past = Vec::new();
         each_slot(now_nanos, data, |slot, value, fresh| {
             let Some(value) = value else {
                 census.unreadable = census.unreadable.saturating_add(1);
@@ -61,15 +62,18 @@ pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Erro
             if !census.count(slot, &value, fresh, &base) {
                 return;
             }
-            let gauges = match (value.state, fresh) {
-                (State::Live, true) => Gauges::Add,
-                _ => Gauges::Ignore,
-            };
             match value.read_snapshot() {
-                Some(other) => snapshot.merge(&other, gauges),
+                Some(other) if value.state == State::Live && fresh => {
+                    snapshot.merge(&other, Gauges::Add);
+                }
+                Some(other) => of_the_past.push(other),
                 None => census.unreadable = census.unreadable.saturating_add(1),
             }
         })?;
+        for other in &of_the_past {
+            snapshot.merge(other, Gauges::Ignore);
+        }
+        snapshot.merge(base.snapshot(), Gauges::Ignore);
         // A slot folded between the two reads, and claimed anew since, would be missing from both
         // sides: the base that was read is then no longer the one that stands.
         let unchanged = data.get(BASE_KEY)?.map(|(_, cas)| cas) == before.map(|(_, cas)| cas);

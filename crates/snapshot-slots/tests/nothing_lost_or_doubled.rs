@@ -4,6 +4,7 @@
     clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test fails by panicking"
 )]
 
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use metric_registry::{FamilyDef, FamilyId, Kind, Limits, Registry, SeriesValue};
 use proptest::prelude::*;
 use snapshot_slots::{
-    BASE_KEY, DEAD_AFTER_NANOS, Publication, Publisher, SharedData, Written, maintain, read,
+    BASE_KEY, DEAD_AFTER_NANOS, Publication, Publisher, SharedData, Written, leads, maintain, read,
     slot_key,
 };
 
@@ -325,6 +326,82 @@ fn a_worker_that_retires_is_folded_at_once_and_may_come_back() {
     worker.publish(3 * SECOND, &mut Access::plain(&map));
     assert_eq!(counted(3 * SECOND, &mut Access::plain(&map)), (8, 3));
     assert_eq!(worker.publisher.slot(), Some(0), "the free slot is reused");
+}
+
+#[test]
+fn workers_that_retire_over_and_over_never_run_out_of_slots() {
+    let map = SharedMap::default();
+    let mut worker = Worker::new();
+    for round in 1..=2_000 {
+        worker.count(1);
+        worker.publish(SECOND, &mut Access::plain(&map));
+        let Worker {
+            registry,
+            publisher,
+        } = &mut worker;
+        let retired = publisher.retire(registry, SECOND, &mut Access::plain(&map));
+        assert_eq!(retired, Ok(Publication::Written), "round {round}");
+        maintain(SECOND, &mut Access::plain(&map)).unwrap();
+    }
+    assert_eq!(total(SECOND, &map), 2_000);
+    assert!(!map.borrow().values.contains_key(&slot_key(1)));
+}
+
+#[test]
+fn nobody_waits_for_a_retired_worker_to_lead() {
+    let map = SharedMap::default();
+    let mut first = Worker::new();
+    let mut second = Worker::new();
+    for worker in [&mut first, &mut second] {
+        worker.count(1);
+        worker.publish(SECOND, &mut Access::plain(&map));
+    }
+    assert!(!leads(1, SECOND, &mut Access::plain(&map)).unwrap());
+    first
+        .publisher
+        .retire(&mut first.registry, SECOND, &mut Access::plain(&map))
+        .unwrap();
+    assert!(leads(1, SECOND, &mut Access::plain(&map)).unwrap());
+}
+
+#[test]
+fn the_buckets_of_those_who_count_now_are_shown() {
+    let map = SharedMap::default();
+    let registry = |bounds: &[u64]| {
+        let family = FamilyDef {
+            name: "wait",
+            kind: Kind::Histogram,
+            unit: "",
+            scale: 1,
+            labels: Vec::new(),
+            bounds: bounds.to_vec(),
+        };
+        Registry::new(vec![family], Limits::default(), 7)
+    };
+    let mut access = Access::plain(&map);
+    for (bounds, retires) in [([10, 20], true), ([1, 2], false)] {
+        let mut registry = registry(&bounds);
+        let series = registry.series(FamilyId(0), &[]);
+        registry.observe(series, 1);
+        let mut publisher = Publisher::new(SECOND);
+        publisher
+            .publish(&mut registry, SECOND, &mut access)
+            .unwrap();
+        if retires {
+            publisher
+                .retire(&mut registry, SECOND, &mut access)
+                .unwrap();
+            maintain(SECOND, &mut access).unwrap();
+        }
+    }
+    let view = read(SECOND, &mut access).unwrap();
+    let bounds: Vec<u64> = view.snapshot.families().next().unwrap().bounds().to_vec();
+    assert_eq!(bounds, [1, 2]);
+    let value = view.snapshot.value("wait", &[]).unwrap();
+    let SeriesValue::Histogram { counts, sum } = value else {
+        panic!("{value:?}");
+    };
+    assert_eq!((counts.as_ref(), sum), ([1, 0, 1].as_slice(), 2));
 }
 
 #[test]

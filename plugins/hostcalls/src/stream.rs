@@ -46,13 +46,13 @@ pub fn header(map: Headers, name: &str) -> Result<Option<Vec<u8>>, HostError> {
     found(Call::GetHeader, status, data, size)
 }
 
-/// The bytes of the current body chunk, in one copy.
+/// Bytes of the current body chunk, in one copy.
 ///
 /// # Errors
 ///
 /// Any status but `Ok` and `NotFound`.
-pub fn body(which: Body, size: usize) -> Result<Option<Vec<u8>>, HostError> {
-    buffer(which as u32, size)
+pub fn body(which: Body, start: usize, size: usize) -> Result<Option<Vec<u8>>, HostError> {
+    buffer(which as u32, start, size)
 }
 
 /// The configuration of the current root context, as it was written.
@@ -62,15 +62,16 @@ pub fn body(which: Body, size: usize) -> Result<Option<Vec<u8>>, HostError> {
 /// Any status but `Ok` and `NotFound`.
 pub fn plugin_configuration(size: usize) -> Result<Option<Vec<u8>>, HostError> {
     const PLUGIN_CONFIGURATION: u32 = 7;
-    buffer(PLUGIN_CONFIGURATION, size)
+    buffer(PLUGIN_CONFIGURATION, 0, size)
 }
 
-fn buffer(which: u32, max_size: usize) -> Result<Option<Vec<u8>>, HostError> {
+fn buffer(which: u32, start: usize, max_size: usize) -> Result<Option<Vec<u8>>, HostError> {
     let mut data = ptr::null_mut();
     let mut size = 0;
     // SAFETY: the host writes both results.
-    let status =
-        unsafe { abi::proxy_get_buffer_bytes(which, 0, max_size, &raw mut data, &raw mut size) };
+    let status = unsafe {
+        abi::proxy_get_buffer_bytes(which, start, max_size, &raw mut data, &raw mut size)
+    };
     found(Call::GetBuffer, status, data, size)
 }
 

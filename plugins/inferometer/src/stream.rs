@@ -161,11 +161,11 @@ impl Stream {
     }
 
     /// The request is all there: from now on it waits for its first token.
-    fn end_request(&mut self, last: &[u8]) {
+    fn end_request(&mut self) {
         if matches!(self.part, Part::Watching(_)) {
             let now = self.stamp();
             if let Part::Watching(watched) = &mut self.part {
-                watched.observer.request_body(last, true, now);
+                watched.observer.request_body(&[], true, now);
             }
             self.follow_phase();
         }
@@ -202,7 +202,10 @@ impl Stream {
         let in_flight = watched.in_flight.take();
         if let Ok(mut worker) = self.worker.try_borrow_mut() {
             worker.leave(in_flight);
-            if let Some(record) = record {
+            // After an internal redirect the request goes on as a stream of its own.
+            if let Some(record) = record
+                && facts.code_details != b"internal_redirect"
+            {
                 worker.finished(&Finished {
                     record: &record,
                     facts: &facts,
@@ -236,6 +239,15 @@ impl Stream {
     }
 }
 
+/// A chunk in pieces of bounded size. A filter that buffers may hand on hundreds of megabytes at once,
+/// and the machine's memory would never shrink again after taking them in one piece.
+fn pieces(size: usize) -> impl Iterator<Item = (usize, usize)> {
+    const PIECE_BYTES: usize = 256 * 1024;
+    (0..size)
+        .step_by(PIECE_BYTES)
+        .map(move |start| (start, size.saturating_sub(start).min(PIECE_BYTES)))
+}
+
 impl Context for Stream {
     fn on_done(&mut self) -> bool {
         // HTTP/3 and some matchers skip the log callback.
@@ -258,7 +270,7 @@ impl HttpContext for Stream {
         }
         self.part = self.look(&settings, &method, &path, Stream::stamp);
         if end_of_stream {
-            self.end_request(&[]);
+            self.end_request();
         }
         Action::Continue
     }
@@ -267,29 +279,31 @@ impl HttpContext for Stream {
         let Part::Watching(watched) = &mut self.part else {
             return Action::Continue;
         };
-        let bytes = if size > 0 && watched.observer.wants_request_body() {
-            hostcalls::body(Body::Request, size)
-        } else {
-            Ok(None)
-        };
-        let bytes = match bytes {
-            Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) => {
-                self.note(error);
-                Vec::new()
+        let mut refused = None;
+        for (start, length) in pieces(size) {
+            if !watched.observer.wants_request_body() {
+                break;
             }
-        };
+            match hostcalls::body(Body::Request, start, length) {
+                // Only the end of the request is a moment, so no clock is read here.
+                Ok(bytes) => {
+                    let bytes = bytes.unwrap_or_default();
+                    watched.observer.request_body(&bytes, false, Stamp(0));
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused {
+            self.note(error);
+        }
         if end_of_stream {
-            self.end_request(&bytes);
-        } else if let Part::Watching(watched) = &mut self.part {
-            // Only the end of the request is a moment, so no clock is read here.
-            watched.observer.request_body(&bytes, false, Stamp(0));
+            self.end_request();
         }
         Action::Continue
     }
 
     fn on_http_request_trailers(&mut self, _count: usize) -> Action {
-        self.end_request(&[]);
+        self.end_request();
         Action::Continue
     }
 
@@ -327,19 +341,22 @@ impl HttpContext for Stream {
         let now = reading.stamp;
         let observer = &mut watched.observer;
         let mut refused = reading.refused;
-        if size > 0 && observer.wants_response_body() {
-            match (hostcalls::body(Body::Response, size), &self.settings) {
-                (Ok(Some(bytes)), Some(settings)) => {
-                    observer.response_body(&bytes, end_of_stream, now, &settings.observer);
-                }
-                (Err(error), _) => {
-                    refused = Some(error);
-                    observer.response_body_size_only(size, end_of_stream, now);
-                }
-                _ => observer.response_body_size_only(size, end_of_stream, now),
-            }
-        } else {
+        if size == 0 || !observer.wants_response_body() {
             observer.response_body_size_only(size, end_of_stream, now);
+        } else if let Some(settings) = &self.settings {
+            for (start, length) in pieces(size) {
+                let last = end_of_stream && start.saturating_add(length) >= size;
+                match hostcalls::body(Body::Response, start, length) {
+                    Ok(Some(bytes)) => {
+                        observer.response_body(&bytes, last, now, &settings.observer);
+                    }
+                    Ok(None) => observer.response_body_size_only(length, last, now),
+                    Err(error) => {
+                        refused = Some(error);
+                        observer.response_body_size_only(length, last, now);
+                    }
+                }
+            }
         }
         if let Some(error) = refused {
             self.note(error);

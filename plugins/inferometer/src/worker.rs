@@ -8,8 +8,8 @@ use hostcalls::{Call, HostError, LogLevel};
 use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, default_provider, rebin_gaps};
 use metric_registry::{Limits, Registry, SeriesId};
 use plugin_config::Config;
-use request_observer::{Phase, RequestObserver, RequestRecord, SkipReason};
-use snapshot_slots::Publisher;
+use request_observer::{Phase, RequestObserver, RequestRecord, SkipReason, Text};
+use snapshot_slots::{Publication, Publisher};
 
 use crate::clock;
 use crate::ending::Facts;
@@ -75,6 +75,7 @@ pub(crate) struct Worker {
 struct LiveRoot {
     id: u32,
     rejected: bool,
+    settings: Option<Rc<Settings>>,
 }
 
 impl Worker {
@@ -112,7 +113,6 @@ impl Worker {
         let parsed = plugin_config::parse(bytes);
         let rejected = parsed.is_err();
         self.roots.retain(|live| live.id != root);
-        self.roots.push(LiveRoot { id: root, rejected });
         let settings = match parsed {
             Ok(parsed) => {
                 for warning in &parsed.warnings {
@@ -139,12 +139,18 @@ impl Worker {
                     if last.is_some() {
                         "the configuration is refused; the last good one stays in force"
                     } else {
-                        "the configuration is refused; nothing is measured until it is mended"
+                        "the configuration is refused; this machine knows no earlier one, so it measures \
+                         nothing until it is mended"
                     },
                 );
                 last
             }
         };
+        self.roots.push(LiveRoot {
+            id: root,
+            rejected,
+            settings: settings.clone(),
+        });
         self.show_rejections();
         settings
     }
@@ -159,21 +165,45 @@ impl Worker {
     /// Puts a configuration in force. Only one that observes shapes the series.
     fn adopt(&mut self, config: Config) -> Rc<Settings> {
         if config.observes() {
-            let catalog = Catalog::new(&catalog_settings(&config));
-            self.reshape(&catalog, &config);
-            self.gap_bounds_nanos = catalog.gap_bounds_nanos();
-            self.catalog = Rc::new(catalog);
-            self.mirror.choose(&config);
-            self.models = Models::new(config.models().allow(), config.models().max());
-            self.period_nanos = u64::from(config.tick_millis()).saturating_mul(NANOS_PER_MILLI);
-            self.publisher.set_period(self.period_nanos);
+            let differs = |root: &LiveRoot| {
+                root.settings
+                    .as_ref()
+                    .is_some_and(|other| other.config.observes() && other.config != config)
+            };
+            if self.roots.iter().any(differs) {
+                hostcalls::log(
+                    LogLevel::Warn,
+                    "another configuration observes beside this one, or is about to end; the newest decides \
+                     what is measured",
+                );
+            }
+            self.enforce(&config);
         }
         Rc::new(Settings::new(config, self.gap_bounds_nanos.clone()))
     }
 
+    /// Shapes the series, the mirror and the list of names by a configuration that observes.
+    fn enforce(&mut self, config: &Config) {
+        let catalog = Catalog::new(&catalog_settings(config));
+        if !self.reshape(&catalog, config) {
+            hostcalls::log(
+                LogLevel::Error,
+                "the proxy's shared data takes no more, so the metrics keep their old labels and buckets",
+            );
+            return;
+        }
+        self.gap_bounds_nanos = catalog.gap_bounds_nanos();
+        self.catalog = Rc::new(catalog);
+        self.mirror.choose(config);
+        self.models = Models::new(config.models().allow(), config.models().max());
+        self.period_nanos = u64::from(config.tick_millis()).saturating_mul(NANOS_PER_MILLI);
+        self.publisher.set_period(self.period_nanos);
+    }
+
     /// Gives the registry the families of a new catalogue. What was counted in the old shape goes to
-    /// the base first, so that no counter steps back when labels change or metrics go.
-    fn reshape(&mut self, catalog: &Catalog, config: &Config) {
+    /// the base first, so that no counter steps back when labels change or metrics go; where that
+    /// fails, the shape stays as it is.
+    fn reshape(&mut self, catalog: &Catalog, config: &Config) -> bool {
         let limits = Limits {
             series: config.limits().series(),
             ..Limits::default()
@@ -181,24 +211,33 @@ impl Worker {
         self.registry.set_limits(limits);
         let families = catalog.families();
         if families == self.catalog.families() {
-            return;
+            return true;
         }
-        self.retire();
+        if !self.retire() {
+            return false;
+        }
         let empty = Registry::new(Vec::new(), limits, 0);
         let old = std::mem::replace(&mut self.registry, empty);
         self.registry = old.reshape(families);
+        true
     }
 
-    /// Leaves a sealed slot behind, if there is anything to leave. The canary machine is configured
-    /// and ends without ever ticking or serving: it owns nothing and leaves nothing.
-    fn retire(&mut self) {
-        if self.publisher.slot().is_some() || self.served {
-            let now = self.now_nanos();
-            let retired = self
-                .publisher
-                .retire(&mut self.registry, now, &mut HostData);
-            self.note(retired);
+    /// Leaves a sealed slot behind, if there is anything to leave, and folds it; whether all that was
+    /// counted is there now. The canary machine is configured and ends without ever ticking or
+    /// serving: it owns nothing and leaves nothing.
+    fn retire(&mut self) -> bool {
+        if self.publisher.slot().is_none() && !self.served {
+            return true;
         }
+        let now = self.now_nanos();
+        let retired = self
+            .publisher
+            .retire(&mut self.registry, now, &mut HostData);
+        let retired = self.note(retired) == Some(Publication::Written);
+        // Many changes in a row would otherwise use up the slots before anybody folds them.
+        let census = snapshot_slots::maintain(now, &mut HostData);
+        self.note(census);
+        retired
     }
 
     fn show_rejections(&mut self) {
@@ -279,11 +318,15 @@ impl Worker {
     }
 
     /// Records a request that is over.
-    pub(crate) fn finished(&mut self, finished: &Finished<'_>) {
+    pub(crate) fn finished<'a>(&mut self, finished: &Finished<'a>) {
         self.served = true;
         let record = finished.record;
-        let request = record.request_model.as_ref().map(|name| name.as_str());
-        let response = record.response_model.as_ref().map(|name| name.as_str());
+        let named = |name: &'a Option<Text>| {
+            let name = name.as_ref().map(Text::as_str);
+            name.filter(|name| !name.is_empty())
+        };
+        let request = named(&record.request_model);
+        let response = named(&record.response_model);
         let (request_model, refused) = self.models.admit(request, record.accepted);
         self.note(refused.map_or(Ok(()), Err));
         let (response_model, refused) = match response {
@@ -382,7 +425,11 @@ impl Worker {
             let published = self
                 .publisher
                 .publish(&mut self.registry, now, &mut HostData);
-            self.note(published);
+            if self.note(published) == Some(Publication::Postponed) {
+                // No slot is free. A worker without one leads nobody, so it makes room itself.
+                let census = snapshot_slots::maintain(now, &mut HostData);
+                self.note(census);
+            }
         } else {
             let beat = self.publisher.beat(now, &mut HostData);
             self.note(beat);
@@ -452,6 +499,17 @@ impl Worker {
         self.show_rejections();
         if self.roots.is_empty() {
             self.retire();
+            return;
+        }
+        // What the ended root had put in force goes with it.
+        let newest = self
+            .roots
+            .iter()
+            .rev()
+            .filter_map(|root| root.settings.clone())
+            .find(|settings| settings.config.observes());
+        if let Some(settings) = newest {
+            self.enforce(&settings.config);
         }
     }
 }

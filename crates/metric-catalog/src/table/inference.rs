@@ -179,7 +179,7 @@ pub(crate) const TABLE: [Definition; 18] = [
     )
     .labelled(Base::InFlight, &[PHASE])
     .sampled(
-        "Watched requests from their headers to their end: `prefill` until the first token (of an answer that is not \
+        "Watched requests from the end of the request, or the answer's headers if they come first, to the end of the exchange: `prefill` until the first token (of an answer that is not \
          streamed: until the end), `decode` from then on. Levels of workers that have stopped reporting do not count.",
     )
     .mirrored("inference_requests_in_flight", 1),
