@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     time::{Duration, Instant},
 };
 
@@ -53,7 +53,9 @@ impl ScenarioBed {
             ..RigPlan::default()
         };
         let mut options = plan.options(built_module()?, upstream.address());
-        let nobody = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        // A port below the range that the system hands out: one that was bound and given back could
+        // come to another test's proxy.
+        let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
         options.upstreams.push(Upstream::at("nobody", nobody));
         let observe = options
             .listeners
