@@ -17,6 +17,7 @@ pub mod mixed_exchanges;
 pub mod mixed_load;
 pub mod module;
 pub mod scenario;
+pub mod scenario_bytes;
 pub mod scenario_callbacks;
 pub mod scenario_envoy;
 pub mod scenario_native;

@@ -10,7 +10,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{captures::Expected, module::workspace_root, scripted_upstream::Lines};
+use crate::{
+    captures::Expected, module::workspace_root, scenario_bytes as wire_bytes,
+    scripted_upstream::Lines,
+};
 
 /// One exchange, how it ends, and what is expected of it.
 #[derive(Clone, Debug, Deserialize)]
@@ -71,9 +74,24 @@ pub struct Answer {
     /// Milliseconds before the head.
     #[serde(default)]
     pub wait: u64,
+    /// The coding in which the body is sent, flushed after each part; it stands in `content-encoding` too.
+    #[serde(default)]
+    pub coding: Option<Coding>,
     /// The parts of the body.
     #[serde(default)]
     pub steps: Vec<AnswerStep>,
+}
+
+/// A coding of a body.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Coding {
+    /// `gzip`.
+    Gzip,
+    /// `deflate`, in a zlib stream.
+    Deflate,
+    /// `br`.
+    Br,
 }
 
 /// One thing in the body of an answer.
@@ -96,6 +114,16 @@ pub enum AnswerStep {
     Json(Value),
     /// The same text so many times in one piece.
     Repeat(usize, String),
+    /// JSON documents, one a line, in one piece.
+    Lines(Vec<Value>),
+    /// A message of an AWS event stream: the type of its event, and its payload.
+    AwsEvent(String, Value),
+    /// The same, an exception.
+    AwsException(String, Value),
+    /// The same as an event, its last checksum wrong.
+    AwsCorrupt(String, Value),
+    /// A chunk of Bedrock's invoke stream, which holds this JSON in base64.
+    AwsChunk(Value),
     /// Trailer lines; nothing may follow.
     Trailers(BTreeMap<String, String>),
 }
@@ -133,6 +161,8 @@ pub struct Expect {
     pub request_model: Option<String>,
     /// The model that answered.
     pub response_model: Option<String>,
+    /// The dialect that is spoken, where the test of the observer itself is to look at it.
+    pub api: Option<String>,
     /// Whether the answer is a stream.
     pub stream: bool,
     /// How it ended.
@@ -316,6 +346,9 @@ impl Answer {
         if let Some(content_type) = &self.content_type {
             lines.push(("content-type".to_owned(), content_type.clone()));
         }
+        if let Some(coding) = self.coding {
+            lines.push(("content-encoding".to_owned(), coding.name().to_owned()));
+        }
         lines
     }
 
@@ -340,7 +373,10 @@ impl Answer {
                 pieces.push((at, bytes));
             }
         }
-        pieces
+        match self.coding {
+            Some(coding) => wire_bytes::compress(coding, &pieces),
+            None => pieces,
+        }
     }
 
     /// How long the body is.
@@ -350,6 +386,18 @@ impl Answer {
             .iter()
             .map(|(_, bytes)| bytes.len() as u64)
             .sum()
+    }
+}
+
+impl Coding {
+    /// The name in `content-encoding`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Br => "br",
+        }
     }
 }
 
@@ -364,6 +412,27 @@ impl AnswerStep {
             AnswerStep::Named(name, data) => event(Some(name), data),
             AnswerStep::Json(json) => json.to_string(),
             AnswerStep::Repeat(times, text) => text.repeat(*times),
+            AnswerStep::Lines(documents) => documents
+                .iter()
+                .map(|document| format!("{document}\n"))
+                .collect(),
+            AnswerStep::AwsEvent(kind, payload) => {
+                return Ok(Some(wire_bytes::aws_message("event", kind, payload)));
+            }
+            AnswerStep::AwsException(kind, payload) => {
+                return Ok(Some(wire_bytes::aws_message("exception", kind, payload)));
+            }
+            AnswerStep::AwsCorrupt(kind, payload) => {
+                let mut bytes = wire_bytes::aws_message("event", kind, payload).to_vec();
+                if let Some(last) = bytes.last_mut() {
+                    *last ^= 1;
+                }
+                return Ok(Some(Bytes::from(bytes)));
+            }
+            AnswerStep::AwsChunk(model_event) => {
+                let chunk = wire_bytes::wrapped_in_base64(model_event);
+                return Ok(Some(wire_bytes::aws_message("event", "chunk", &chunk)));
+            }
             AnswerStep::Hex(digits) => return Ok(Some(Bytes::from(from_hex(digits)?))),
         };
         Ok(Some(Bytes::from(text)))

@@ -5,8 +5,10 @@ use std::time::Duration;
 use metric_catalog::{Catalog, CatalogSettings, RecordLabels};
 use metric_registry::{Limits, Registry};
 use request_observer::{
-    Ending, RequestHead, RequestObserver, RequestRecord, ResponseHead, Settings, SkipReason, Stamp,
+    Ending, RequestHead, RequestObserver, RequestRecord, ResponseHead, ResponseTrailers, Settings,
+    SkipReason, Stamp, Telemetry,
 };
+use response_telemetry::TelemetryReader;
 
 use crate::{
     scenario::Scenario,
@@ -88,12 +90,15 @@ fn play(
             observer.request_body(b"", true, now);
         }
         Callback::ResponseHeaders(status, lines, end) => {
+            let telemetry = telemetry(lines);
             let head = ResponseHead {
                 status: *status,
                 content_type: value(lines, "content-type").as_bytes(),
                 content_encoding: value(lines, "content-encoding").as_bytes(),
+                grpc_status: value(lines, "grpc-status").as_bytes(),
+                telemetry: Some(&telemetry),
             };
-            observer.response_headers(&head, *end, now);
+            observer.response_headers(&head, *end, now, settings);
         }
         Callback::ResponseBody(bytes, end) => {
             for piece in bytes.chunks(cut.max(1)) {
@@ -107,7 +112,14 @@ fn play(
                 observer.response_body(b"", true, now, settings);
             }
         }
-        Callback::ResponseTrailers(_) => observer.response_trailers(now),
+        Callback::ResponseTrailers(lines) => {
+            let telemetry = telemetry(lines);
+            let trailers = ResponseTrailers {
+                grpc_status: value(lines, "grpc-status").as_bytes(),
+                telemetry: Some(&telemetry),
+            };
+            observer.response_trailers(&trailers, now);
+        }
     }
 }
 
@@ -133,7 +145,7 @@ pub fn page(native: &Native) -> String {
                 model: &request_model,
                 request_model: &request_model,
                 response_model: &response_model,
-                provider: metric_catalog::default_provider(record.api),
+                provider: record.api.provider(),
                 upstream_cluster: Some("upstream"),
                 ..RecordLabels::default()
             };
@@ -154,6 +166,14 @@ fn settings() -> Settings {
         gap_bounds_nanos: catalog.gap_bounds_nanos(),
         ..Settings::default()
     }
+}
+
+fn telemetry(lines: &Lines) -> Telemetry {
+    let mut reader = TelemetryReader::new(&[]);
+    for (name, value) in lines {
+        reader.read(name.as_bytes(), value.as_bytes());
+    }
+    reader.finish()
 }
 
 fn value<'a>(lines: &'a Lines, name: &str) -> &'a str {

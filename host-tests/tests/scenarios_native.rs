@@ -11,6 +11,7 @@ use host_tests::{
     scenario::{Scenario, load},
     scenario_native::{Native, page, run},
 };
+use request_observer::Purpose;
 
 /// Everything that the record says and the scrape may not show.
 fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
@@ -32,7 +33,16 @@ fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
         Native::Nothing => compare("record", "one".to_owned(), "none".to_owned()),
         Native::Record(record) => {
             let skipped = format!("{:?}", expect.skipped.as_deref());
-            compare("skipped", skipped, "None".to_owned());
+            let purpose = Some(record.purpose)
+                .filter(|purpose| *purpose != Purpose::Client)
+                .map(Purpose::as_str);
+            compare("skipped", skipped, format!("{purpose:?}"));
+            if purpose.is_some() {
+                return found;
+            }
+            if let Some(api) = &expect.api {
+                compare("api", api.clone(), record.api.as_str().to_owned());
+            }
             let reason = record.finish_reason.map(|reason| reason.as_str());
             compare(
                 "finish reason",

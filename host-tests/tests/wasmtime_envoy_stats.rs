@@ -9,8 +9,8 @@
 
 use std::time::Duration;
 
-use host_tests::wasmtime_host::bed::{Bed, Exchange, INPUT_TOKENS, Worker, listener};
-use host_tests::wasmtime_host::{Host, Stat, StatKind};
+use host_tests::wasmtime_host::bed::{Bed, Exchange, INPUT_TOKENS, OBSERVE, Worker, listener};
+use host_tests::wasmtime_host::{Host, Root, Stat, StatKind};
 
 const TICK: Duration = Duration::from_secs(1);
 const TOKENS: u32 = 4;
@@ -94,6 +94,56 @@ fn a_worker_defines_each_stat_once() {
     for trace in latest {
         assert_eq!(trace.count("proxy_define_metric"), 0, "{trace}");
     }
+}
+
+/// How often a machine defined a stat and looked at shared data for an exchange that it has had
+/// before, once a listener has come or gone since.
+fn asked_again(change: impl FnOnce(&Worker) -> Option<Root>) -> [u32; 2] {
+    let bed = Bed::new().unwrap();
+    let worker = bed.worker().unwrap();
+    let exchange = Exchange::streamed_chat("m", TOKENS);
+    worker.exchange(&bed.host, &exchange).unwrap();
+    bed.host.run_for(TICK * 3);
+    let updated = change(&worker);
+    let root = updated.as_ref().unwrap_or(&worker.observe);
+    exchange.run(&bed.host, &worker.vm, root).unwrap();
+    let recent = worker.vm.recent();
+    let log = recent
+        .iter()
+        .rfind(|trace| trace.callback == "proxy_on_log");
+    let log = log.unwrap();
+    assert!(log.count("proxy_increment_metric") > 0, "{log}");
+    ["proxy_define_metric", "proxy_get_shared_data"].map(|name| log.count(name))
+}
+
+#[test]
+fn the_end_of_another_listener_defines_no_stat_and_learns_no_name_anew() {
+    let asked = asked_again(|worker| {
+        worker.scrape.end();
+        None
+    });
+    assert_eq!(asked, [0, 0]);
+}
+
+#[test]
+fn an_update_does_anew_only_what_it_changes() {
+    let check = |configuration: &str, expected: [bool; 2]| {
+        let asked = asked_again(|worker| {
+            let updated = worker.vm.root(listener("observe", configuration));
+            worker.observe.end();
+            Some(updated)
+        });
+        assert_eq!(asked.map(|times| times > 0), expected, "{configuration}");
+    };
+    check(OBSERVE, [false, false]);
+    check(r#"{"tick": "500ms"}"#, [false, false]);
+    check(r#"{"limits": {"series": 900}}"#, [false, false]);
+    check(r#"{"models": {"max": 7}}"#, [false, true]);
+    check(r#"{"labels": {"route": true}}"#, [true, false]);
+    check(
+        r#"{"envoy_stats": {"metrics": ["inference.requests"]}}"#,
+        [true, false],
+    );
 }
 
 #[test]

@@ -25,6 +25,10 @@ fn pages() -> Result<Vec<Page>> {
             content: plugin_config::config_markdown(),
         },
         Page {
+            path: "docs/FORMATS.md",
+            content: crate::formats_page::markdown()?,
+        },
+        Page {
             path: "docs/config.schema.json",
             content: format!("{schema}\n"),
         },

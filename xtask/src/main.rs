@@ -12,6 +12,7 @@
 mod build;
 mod check_config;
 mod demo;
+mod formats_page;
 mod generate;
 mod lint;
 mod process;

@@ -2,11 +2,13 @@
 
 use json_scan::{Outcome, Scanner};
 
-use crate::answer_places::{Place, root};
+use crate::answer_places::Place;
 use crate::answer_sink::{AnswerSink, Draft};
+use crate::dialect::{UsageRule, Wrapping};
 use crate::echo::EchoedText;
 use crate::event_type::EventType;
-use crate::{Api, ErrorFacts, FinishReason, Text, Usage};
+use crate::unwrapping::Base64Member;
+use crate::{Api, ErrorFacts, FinishReason, Oddities, Text, Usage};
 
 /// What a body or a payload was as JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -106,6 +108,8 @@ pub struct AnswerEvent {
     pub model: Option<Text>,
     /// How many numbers of tokens were not believed.
     pub bad_numbers: u32,
+    /// What else is odd about it.
+    pub oddities: Oddities,
 }
 
 /// Reads the payloads of one answer, one after the other, each in any pieces.
@@ -115,6 +119,8 @@ pub struct AnswerScan {
     sink: AnswerSink,
     done: DoneMarker,
     named: Option<EventType>,
+    /// Undoes what the payloads are wrapped in.
+    wrapped: Option<Base64Member>,
 }
 
 impl AnswerScan {
@@ -126,13 +132,18 @@ impl AnswerScan {
             model_known: false,
             echoed_text: EchoedText::EMPTY,
             echoes_left: 0,
+            cumulative: (0, 0),
             draft: Draft::EMPTY,
         };
         Self {
-            scanner: Scanner::new(root(api)),
+            scanner: Scanner::new(api.dialect().answer),
             sink,
             done: DoneMarker::START,
             named: None,
+            wrapped: match api.dialect().rules.wrapping {
+                Wrapping::None => None,
+                Wrapping::Base64Bytes => Some(Base64Member::new()),
+            },
         }
     }
 
@@ -145,13 +156,29 @@ impl AnswerScan {
 
     /// Takes the next bytes of a payload.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.done.push(bytes);
-        self.scanner.push(bytes, &mut self.sink);
+        match &mut self.wrapped {
+            None => {
+                self.done.push(bytes);
+                self.scanner.push(bytes, &mut self.sink);
+            }
+            Some(wrapped) => {
+                let (scanner, sink) = (&mut self.scanner, &mut self.sink);
+                wrapped.push(bytes, &mut |bytes| {
+                    scanner.push(bytes, sink);
+                });
+            }
+        }
     }
 
     /// Takes the name of the server-sent event that carries the payload. It counts where the payload has no type.
     pub fn name_event(&mut self, name: &[u8]) {
         self.named = Some(EventType::from_name(self.sink.api, name));
+    }
+
+    /// Takes the name of an exception of an AWS event stream, which the payload then is.
+    pub fn name_exception(&mut self, name: &[u8]) {
+        self.named = Some(EventType::Error);
+        self.sink.draft.error.read_code(name);
     }
 
     /// Forgets the payload that has begun.
@@ -160,12 +187,18 @@ impl AnswerScan {
         self.sink.draft = Draft::EMPTY;
         self.done = DoneMarker::START;
         self.named = None;
+        if let Some(wrapped) = &mut self.wrapped {
+            *wrapped = Base64Member::new();
+        }
     }
 
     /// Ends the payload, says what it was, and is ready for the next one.
     pub fn finish(&mut self) -> AnswerEvent {
         let outcome = self.scanner.finish(&mut self.sink);
         let event = self.event(outcome);
+        if let (Some(length), PayloadState::Complete) = (self.sink.draft.cumulative, event.state) {
+            self.sink.cumulative = (length, self.sink.draft.stated.output.unwrap_or_default());
+        }
         if event.model.is_some() {
             self.sink.model_known = true;
         }
@@ -223,6 +256,10 @@ impl AnswerScan {
             },
             _ => draft.output,
         };
+        let output = Output {
+            visible: output.visible || self.has_grown(draft),
+            ..output
+        };
         let failed = draft.is_error || matches!(event_type, EventType::Error | EventType::Failed);
         let finish = match (draft.finish.or(draft.status), draft.called_a_tool) {
             (Some(FinishReason::Stop), true) => Some(FinishReason::ToolCalls),
@@ -230,6 +267,7 @@ impl AnswerScan {
         };
         let tokens = draft
             .token_ids
+            .or(draft.token_objects)
             .or(draft.logprobs)
             .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         AnswerEvent {
@@ -242,15 +280,49 @@ impl AnswerScan {
             usage: self.usage(draft),
             finish,
             error: failed.then_some(draft.error),
-            terminal: is_terminal(event_type),
+            terminal: draft.done || is_terminal(event_type),
             model: draft.model,
             bad_numbers: draft.bad_numbers,
+            oddities: self.oddities(draft),
         }
+    }
+
+    /// In the languages of other APIs two keys may well state one number.
+    fn oddities(&self, draft: &Draft) -> Oddities {
+        let is_openai = matches!(
+            self.sink.api,
+            Api::ChatCompletions | Api::Completions | Api::Responses | Api::Embeddings
+        );
+        Oddities {
+            duplicate_keys: if is_openai {
+                draft.oddities.duplicate_keys
+            } else {
+                0
+            },
+            ..draft.oddities
+        }
+    }
+
+    /// Whether a text that may be cumulative holds something new. One that is not grows in tokens where it does not
+    /// in length.
+    fn has_grown(&self, draft: &Draft) -> bool {
+        let (length_before, tokens_before) = self.sink.cumulative;
+        draft.cumulative.is_some_and(|length| {
+            let more_tokens = draft
+                .stated
+                .output
+                .is_some_and(|tokens| tokens > tokens_before);
+            length > 0 && (length != length_before || more_tokens)
+        })
     }
 
     fn usage(&self, draft: &Draft) -> UsagePatch {
         let mut stated = draft.summed_stated.plus(&draft.stated);
-        if self.sink.api == Api::Messages {
+        let rule = self.sink.api.dialect().rules.usage;
+        if rule == UsageRule::OutputPlusReasoning {
+            stated = output_with_reasoning(stated);
+        }
+        if rule == UsageRule::InputParts {
             stated = messages_usage(stated);
             if draft.event_type.or(self.named) == Some(EventType::MessageStart) {
                 stated.output = None;
@@ -281,6 +353,19 @@ fn messages_usage(parts: Usage) -> Usage {
         input: Some(uncached.saturating_add(cached)),
         ..parts
     }
+}
+
+/// Gemini's output leaves out what it thought. While only thoughts have come, it may state no output at all.
+fn output_with_reasoning(stated: Usage) -> Usage {
+    let output = match (stated.output, stated.reasoning) {
+        (None, None) => None,
+        (output, reasoning) => Some(
+            output
+                .unwrap_or_default()
+                .saturating_add(reasoning.unwrap_or_default()),
+        ),
+    };
+    Usage { output, ..stated }
 }
 
 const fn is_terminal(event_type: EventType) -> bool {

@@ -1,10 +1,11 @@
-//! The places in an answer that are looked at, as one tree an API family.
+//! The places in an answer that are looked at, and the parts that several dialects share.
 //!
 //! Siblings stand in the order in which they are likely to be met, since keys are compared one after the other.
 
 use json_scan::Node;
 
-use crate::Api;
+/// A place of an answer and the places below it.
+pub(crate) type AnswerNode = Node<Place>;
 
 /// What stands at a wanted place of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,28 @@ pub(crate) enum Place {
     IncompleteReason,
     /// The type of an item of a response's output.
     OutputItemType,
+    /// Visible output that may repeat what earlier events held.
+    Cumulative,
+    /// One generated token, and so output, whatever its text.
+    Token,
+    /// The tokens of a prompt, one an element.
+    PromptTokens,
+    /// One part of an output, of which a flag may tell that it is reasoning.
+    Part,
+    /// The text of a part.
+    PartText,
+    /// Whether a part is reasoning.
+    PartIsThought,
+    /// The name of a tool that is called.
+    CalledTool,
+    /// Whether this is the end, as a flag.
+    Done,
+    /// A text that only the last event holds.
+    Final,
+    /// Why generation ended, in the last event.
+    FinalReason,
+    /// Why a prompt was refused.
+    Blocked,
 }
 
 /// Which number of tokens is stated.
@@ -66,33 +89,33 @@ pub(crate) enum TokenKind {
     TimingsOutput,
 }
 
-const fn tokens(key: &'static str, kind: TokenKind) -> Node<Place> {
+pub(crate) const fn tokens(key: &'static str, kind: TokenKind) -> AnswerNode {
     Node::leaf(key, Place::Tokens(kind))
 }
 
-const MODEL: Node<Place> = Node::leaf("model", Place::Model);
-const OBJECT: Node<Place> = Node::leaf("object", Place::Object);
-const TYPE: Node<Place> = Node::leaf("type", Place::Type);
-const STOP_REASON: Node<Place> = Node::leaf("stop_reason", Place::Finish);
+pub(crate) const MODEL: AnswerNode = Node::leaf("model", Place::Model);
+pub(crate) const OBJECT: AnswerNode = Node::leaf("object", Place::Object);
+pub(crate) const TYPE: AnswerNode = Node::leaf("type", Place::Type);
+pub(crate) const STOP_REASON: AnswerNode = Node::leaf("stop_reason", Place::Finish);
 
-const ERROR_CODE: Node<Place> = Node::leaf("code", Place::ErrorCode);
-const ERROR_TYPE: Node<Place> = Node::leaf("type", Place::ErrorCode);
-const ERROR_MESSAGE: Node<Place> = Node::leaf("message", Place::ErrorMessage);
-const ERROR: Node<Place> = Node::tagged(
+pub(crate) const ERROR_CODE: AnswerNode = Node::leaf("code", Place::ErrorCode);
+pub(crate) const ERROR_TYPE: AnswerNode = Node::leaf("type", Place::ErrorCode);
+pub(crate) const ERROR_MESSAGE: AnswerNode = Node::leaf("message", Place::ErrorMessage);
+pub(crate) const ERROR: AnswerNode = Node::tagged(
     "error",
     Place::Error,
     &[ERROR_MESSAGE, ERROR_TYPE, ERROR_CODE],
 );
 
 /// What the engines write of the prompt cache: OpenAI and SGLang `cache_write_tokens`, vLLM `created_cache_tokens`.
-const INPUT_DETAILS: &[Node<Place>] = &[
+pub(crate) const INPUT_DETAILS: &[AnswerNode] = &[
     tokens("cached_tokens", TokenKind::CachedInput),
     tokens("created_cache_tokens", TokenKind::CacheWriteInput),
     tokens("cache_write_tokens", TokenKind::CacheWriteInput),
 ];
-const OUTPUT_DETAILS: &[Node<Place>] = &[tokens("reasoning_tokens", TokenKind::Reasoning)];
+pub(crate) const OUTPUT_DETAILS: &[AnswerNode] = &[tokens("reasoning_tokens", TokenKind::Reasoning)];
 
-const OPENAI_USAGE: Node<Place> = Node::branch(
+pub(crate) const OPENAI_USAGE: AnswerNode = Node::branch(
     "usage",
     &[
         tokens("prompt_tokens", TokenKind::Input),
@@ -104,7 +127,7 @@ const OPENAI_USAGE: Node<Place> = Node::branch(
         tokens("prompt_cache_hit_tokens", TokenKind::CachedInput),
     ],
 );
-const TIMINGS: Node<Place> = Node::branch(
+pub(crate) const TIMINGS: AnswerNode = Node::branch(
     "timings",
     &[
         tokens("cache_n", TokenKind::TimingsCached),
@@ -113,13 +136,13 @@ const TIMINGS: Node<Place> = Node::branch(
     ],
 );
 
-const CALL: &[Node<Place>] = &[
+const CALL: &[AnswerNode] = &[
     Node::leaf("arguments", Place::Visible),
     Node::leaf("name", Place::Visible),
     Node::leaf("input", Place::Visible),
 ];
 /// A delta of a stream, or the message of a whole answer.
-const GENERATED: &[Node<Place>] = &[
+pub(crate) const GENERATED: &[AnswerNode] = &[
     Node::tagged(
         "content",
         Place::Content,
@@ -137,143 +160,4 @@ const GENERATED: &[Node<Place>] = &[
     Node::leaf("refusal", Place::Visible),
     Node::branch("function_call", CALL),
 ];
-const CHOICES: Node<Place> = Node::branch(
-    "choices",
-    &[Node::tagged(
-        "[]",
-        Place::Choice,
-        &[
-            Node::leaf("index", Place::ChoiceIndex),
-            Node::branch("delta", GENERATED),
-            Node::leaf("text", Place::Visible),
-            Node::leaf("finish_reason", Place::Finish),
-            Node::leaf("token_ids", Place::TokenIds),
-            Node::branch("logprobs", &[Node::leaf("content", Place::Logprobs)]),
-            Node::branch("message", GENERATED),
-        ],
-    )],
-);
 
-/// One answer. The error's fields also stand at the top: SGLang and older engines write their errors flat.
-const OPENAI: &[Node<Place>] = &[
-    OBJECT,
-    MODEL,
-    CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-];
-static OPENAI_ROOT: Node<Place> = Node::root(&[
-    OBJECT,
-    MODEL,
-    CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-    Node::tagged("[]", Place::Element, OPENAI),
-]);
-
-const RESPONSES_USAGE: Node<Place> = Node::branch(
-    "usage",
-    &[
-        tokens("input_tokens", TokenKind::Input),
-        tokens("output_tokens", TokenKind::Output),
-        Node::branch("input_tokens_details", INPUT_DETAILS),
-        Node::branch("output_tokens_details", OUTPUT_DETAILS),
-    ],
-);
-const STATUS: Node<Place> = Node::leaf("status", Place::Status);
-const INCOMPLETE: Node<Place> = Node::branch(
-    "incomplete_details",
-    &[Node::leaf("reason", Place::IncompleteReason)],
-);
-const OUTPUT: Node<Place> = Node::branch(
-    "output",
-    &[Node::branch(
-        "[]",
-        &[Node::leaf("type", Place::OutputItemType)],
-    )],
-);
-static RESPONSES_ROOT: Node<Place> = Node::root(&[
-    TYPE,
-    Node::leaf("delta", Place::Delta),
-    Node::branch("item", &[Node::leaf("name", Place::ItemName)]),
-    Node::branch(
-        "response",
-        &[MODEL, STATUS, RESPONSES_USAGE, INCOMPLETE, ERROR, OUTPUT],
-    ),
-    // A whole answer has at the top what a stream has inside `response`.
-    MODEL,
-    STATUS,
-    RESPONSES_USAGE,
-    INCOMPLETE,
-    OUTPUT,
-    OBJECT,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_CODE,
-]);
-
-const MESSAGES_USAGE: Node<Place> = Node::branch(
-    "usage",
-    &[
-        tokens("input_tokens", TokenKind::Input),
-        tokens("output_tokens", TokenKind::Output),
-        tokens("cache_read_input_tokens", TokenKind::CachedInput),
-        tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
-        Node::branch(
-            "output_tokens_details",
-            &[
-                tokens("reasoning_tokens", TokenKind::Reasoning),
-                tokens("thinking_tokens", TokenKind::Reasoning),
-            ],
-        ),
-    ],
-);
-static MESSAGES_ROOT: Node<Place> = Node::root(&[
-    TYPE,
-    Node::branch(
-        "delta",
-        &[
-            Node::leaf("text", Place::Visible),
-            Node::leaf("thinking", Place::Reasoning),
-            Node::leaf("partial_json", Place::Visible),
-            STOP_REASON,
-        ],
-    ),
-    Node::branch(
-        "content_block",
-        &[
-            Node::leaf("text", Place::Visible),
-            Node::leaf("thinking", Place::Reasoning),
-            Node::leaf("name", Place::Visible),
-        ],
-    ),
-    MESSAGES_USAGE,
-    // An object when an answer begins, a text in a flat error.
-    Node::tagged(
-        "message",
-        Place::ErrorMessage,
-        &[MODEL, MESSAGES_USAGE, STOP_REASON],
-    ),
-    MODEL,
-    STOP_REASON,
-    ERROR,
-    OBJECT,
-    ERROR_CODE,
-]);
-
-/// The tree of an API.
-pub(crate) const fn root(api: Api) -> &'static Node<Place> {
-    match api {
-        Api::ChatCompletions | Api::Completions | Api::Embeddings => &OPENAI_ROOT,
-        Api::Responses => &RESPONSES_ROOT,
-        Api::Messages => &MESSAGES_ROOT,
-    }
-}

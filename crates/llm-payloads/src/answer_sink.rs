@@ -7,7 +7,7 @@ use crate::answer_places::{Place, TokenKind};
 use crate::echo::EchoedText;
 use crate::event_type::EventType;
 use crate::usage::token_number;
-use crate::{Api, ErrorFacts, FinishReason, Text, Usage};
+use crate::{Api, ErrorFacts, FinishReason, Oddities, Text, Usage};
 
 /// What one payload has said so far, and what is known from the payloads before it.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct AnswerSink {
     pub(crate) echoed_text: EchoedText,
     /// How many echoes may still come.
     pub(crate) echoes_left: u32,
+    /// The length of the text that may be cumulative, and the output tokens stated with it, in the last payload.
+    pub(crate) cumulative: (u64, u64),
     pub(crate) draft: Draft,
 }
 
@@ -47,6 +49,16 @@ pub(crate) struct Draft {
     pub(crate) summed_timings: Usage,
     pub(crate) model: Option<Text>,
     pub(crate) bad_numbers: u32,
+    pub(crate) oddities: Oddities,
+    /// The length of a text that may repeat what earlier payloads held.
+    pub(crate) cumulative: Option<u64>,
+    /// Whether it says that it is the last one.
+    pub(crate) done: bool,
+    /// What the part in progress holds: text, and whether that is reasoning.
+    pub(crate) part_has_text: bool,
+    pub(crate) part_is_thought: bool,
+    /// Tokens that came as objects of their own.
+    pub(crate) token_objects: Option<u64>,
 }
 
 /// llama.cpp's own numbers.
@@ -115,6 +127,12 @@ impl Draft {
         summed_timings: NO_USAGE,
         model: None,
         bad_numbers: 0,
+        oddities: Oddities::NONE,
+        cumulative: None,
+        done: false,
+        part_has_text: false,
+        part_is_thought: false,
+        token_objects: None,
     };
 
     fn finish_with(&mut self, word: &[u8]) {
@@ -146,7 +164,25 @@ impl Draft {
             TokenKind::TimingsPrompt => &mut self.timings.prompt,
             TokenKind::TimingsOutput => &mut self.timings.output,
         };
+        if slot.is_some() && matches!(kind, TokenKind::Input | TokenKind::Output) {
+            self.oddities.duplicate_keys = self.oddities.duplicate_keys.saturating_add(1);
+        }
         *slot = Some(number);
+    }
+
+    fn end_part(&mut self) {
+        if self.part_has_text && self.part_is_thought {
+            self.output.reasoning = true;
+        } else if self.part_has_text {
+            self.output.visible = true;
+        }
+        self.part_has_text = false;
+        self.part_is_thought = false;
+    }
+
+    fn one_token(&mut self) {
+        self.output.visible = true;
+        self.token_objects = Some(self.token_objects.unwrap_or(0).saturating_add(1));
     }
 }
 
@@ -164,7 +200,9 @@ impl AnswerSink {
 
     fn model(&mut self, text: json_scan::Text<'_>) {
         if !self.model_known && !text.is_empty() {
-            self.draft.model = Some(Text::from_prefix(text.prefix, text.len));
+            let model = Text::from_prefix(text.prefix, text.len);
+            self.draft.oddities.mended_texts = u32::from(model.is_mended());
+            self.draft.model = Some(model);
         }
     }
 
@@ -190,11 +228,35 @@ impl AnswerSink {
             Place::ErrorCode => draft.error.read_code(text.prefix),
             Place::ErrorMessage => draft.error.read_message(text.prefix),
             Place::Tokens(kind) => draft.tokens(kind, Value::Text(text)),
+            Place::Cumulative => draft.cumulative = Some(text.len),
+            Place::PartText => draft.part_has_text |= !text.is_empty(),
+            Place::CalledTool => {
+                draft.called_a_tool = true;
+                draft.output.visible |= !text.is_empty();
+            }
+            Place::Final => {
+                draft.done = true;
+                // Where tokens come as objects of their own, this repeats them.
+                draft.output.visible |= draft.token_objects.is_none() && !text.is_empty();
+            }
+            Place::FinalReason => {
+                draft.done = true;
+                draft.finish_with(text.prefix);
+            }
+            Place::Blocked => {
+                draft.done = true;
+                draft.finish = Some(FinishReason::ContentFilter);
+            }
             Place::Element
             | Place::Choice
             | Place::ChoiceIndex
             | Place::TokenIds
-            | Place::Logprobs => {}
+            | Place::Logprobs
+            | Place::Token
+            | Place::PromptTokens
+            | Place::Part
+            | Place::PartIsThought
+            | Place::Done => {}
         }
     }
 
@@ -206,6 +268,7 @@ impl AnswerSink {
                 self.draft.choice_now = index.unwrap_or_default();
             }
             Place::Error => self.draft.is_error = true,
+            Place::Token => self.draft.one_token(),
             _ => {}
         }
     }
@@ -233,6 +296,8 @@ impl Sink<Place> for AnswerSink {
             Value::Bool(flag) => match place {
                 Place::Tokens(kind) => self.draft.tokens(kind, value),
                 Place::Error => self.draft.is_error |= flag,
+                Place::Done => self.draft.done |= flag,
+                Place::PartIsThought => self.draft.part_is_thought = flag,
                 _ => {}
             },
             Value::Null => {}
@@ -243,6 +308,7 @@ impl Sink<Place> for AnswerSink {
         match place {
             Place::Choice => self.draft.choice_now = 0,
             Place::Error => self.draft.is_error = true,
+            Place::Token => self.draft.one_token(),
             _ => {}
         }
     }
@@ -259,6 +325,8 @@ impl Sink<Place> for AnswerSink {
             Place::TokenIds => {
                 draft.token_ids = Some(draft.token_ids.unwrap_or(0).saturating_add(items))
             }
+            Place::Part => draft.end_part(),
+            Place::PromptTokens if items > 0 => draft.stated.input = Some(items),
             Place::Logprobs => {
                 draft.logprobs = Some(draft.logprobs.unwrap_or(0).saturating_add(items))
             }

@@ -1,87 +1,139 @@
-//! Which API a request speaks, told from its path.
+//! Which API a request speaks, told from its path: the registration of the dialects.
 
-/// An API whose requests are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Api {
-    /// OpenAI's `/chat/completions`.
-    ChatCompletions,
-    /// OpenAI's older `/completions`.
-    Completions,
-    /// OpenAI's `/responses`.
-    Responses,
-    /// OpenAI's `/embeddings`.
-    Embeddings,
-    /// Anthropic's `/messages`.
-    Messages,
+use crate::dialect::Dialect;
+use crate::route_pattern::{decoded, fits, model};
+use crate::{Text, dialects, without_query};
+
+/// Makes the enumeration and its tables of one row a dialect.
+macro_rules! register {
+    ($($(#[$doc:meta])* $name:ident => $dialect:path,)*) => {
+        /// An API whose requests are watched. The first whose route fits a path counts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Api {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Api {
+            /// Every API, for tables and tests.
+            pub const ALL: [Self; [$(stringify!($name)),*].len()] = [$(Self::$name),*];
+
+            /// What is known of its language.
+            #[must_use]
+            pub const fn dialect(self) -> &'static Dialect {
+                match self {
+                    $(Self::$name => &$dialect,)*
+                }
+            }
+        }
+    };
 }
 
-/// Path suffixes, each beginning at a segment; the first that fits counts.
-const SUFFIXES: [(&[u8], Api); 5] = [
-    (b"/chat/completions", Api::ChatCompletions),
-    (b"/completions", Api::Completions),
-    (b"/responses", Api::Responses),
-    (b"/embeddings", Api::Embeddings),
-    (b"/messages", Api::Messages),
-];
+register! {
+    /// OpenAI's `/chat/completions`.
+    ChatCompletions => dialects::openai::CHAT_COMPLETIONS,
+    /// OpenAI's older `/completions`.
+    Completions => dialects::openai::COMPLETIONS,
+    /// OpenAI's `/responses`.
+    Responses => dialects::openai_responses::RESPONSES,
+    /// OpenAI's `/embeddings`.
+    Embeddings => dialects::openai::EMBEDDINGS,
+    /// Anthropic's `/messages`.
+    Messages => dialects::anthropic::MESSAGES,
+    /// Ollama's `/api/chat`.
+    OllamaChat => dialects::ollama::CHAT,
+    /// Ollama's `/api/generate`.
+    OllamaGenerate => dialects::ollama::GENERATE,
+    /// Gemini's `:generateContent`.
+    GeminiGenerate => dialects::gemini::GENERATE,
+    /// Gemini's `:streamGenerateContent`.
+    GeminiStream => dialects::gemini::STREAM,
+    /// Bedrock's `/converse`.
+    BedrockConverse => dialects::bedrock::CONVERSE,
+    /// Bedrock's `/converse-stream`.
+    BedrockConverseStream => dialects::bedrock::CONVERSE_STREAM,
+    /// Bedrock's `/invoke`.
+    BedrockInvoke => dialects::bedrock::INVOKE,
+    /// Bedrock's `/invoke-with-response-stream`.
+    BedrockInvokeStream => dialects::bedrock::INVOKE_STREAM,
+    /// Triton's `/generate` of a model.
+    TritonGenerate => dialects::triton::GENERATE,
+    /// Triton's `/generate_stream` of a model.
+    TritonGenerateStream => dialects::triton::GENERATE_STREAM,
+    /// The open inference protocol's `/infer` of a model.
+    KserveInfer => dialects::kserve::INFER,
+    /// llama.cpp's `/completion`.
+    LlamacppCompletion => dialects::llamacpp::COMPLETION,
+    /// vLLM's `/inference/v1/generate`.
+    VllmGenerate => dialects::vllm::GENERATE,
+    /// JetStream's `/v1/generate`.
+    JetstreamHttp => dialects::jetstream::HTTP,
+    /// TGI's `/generate_stream`.
+    TgiGenerateStream => dialects::generate::TGI_STREAM,
+    /// `/generate`, before the request tells whose.
+    Generate => dialects::generate::GENERATE,
+    /// TGI's `/generate` and `/`.
+    TgiGenerate => dialects::generate::TGI,
+    /// SGLang's `/generate`.
+    SglangGenerate => dialects::generate::SGLANG,
+    /// A `/generate` that takes a `prompt`.
+    PromptGenerate => dialects::generate::PROMPT,
+    /// `/rerank`.
+    Rerank => dialects::ranking::RERANK,
+    /// `/score`.
+    Score => dialects::ranking::SCORE,
+    /// `/pooling` and `/classify`.
+    Pooling => dialects::ranking::POOLING,
+}
+
+const THREADS: &[u8] = b"/threads/";
 
 impl Api {
-    /// Every API, for tables and tests.
-    pub const ALL: [Self; 5] = [
-        Self::ChatCompletions,
-        Self::Completions,
-        Self::Responses,
-        Self::Embeddings,
-        Self::Messages,
-    ];
-
     /// The API's name in snake case.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ChatCompletions => "chat_completions",
-            Self::Completions => "completions",
-            Self::Responses => "responses",
-            Self::Embeddings => "embeddings",
-            Self::Messages => "messages",
-        }
+        self.dialect().name
     }
 
     /// The operation as the semantic conventions name it.
     #[must_use]
     pub const fn operation(self) -> &'static str {
-        match self {
-            Self::ChatCompletions | Self::Responses | Self::Messages => "chat",
-            Self::Completions => "text_completion",
-            Self::Embeddings => "embeddings",
-        }
+        self.dialect().operation
     }
 
-    /// The API that a request path leads to: a known suffix at a segment's border, whatever stands before it.
+    /// The provider's name where none is configured.
+    #[must_use]
+    pub const fn provider(self) -> &'static str {
+        self.dialect().provider
+    }
+
+    /// The API that a request path leads to: a known end at a segment's border, whatever stands before it.
     ///
     /// The query is not looked at, and one trailing slash is tolerated. The messages of an assistant's thread are
     /// stored, not generated, and so are no generation route.
     #[must_use]
     pub fn from_path(path: &[u8]) -> Option<Self> {
         let path = without_query(path);
-        let (_, api) = SUFFIXES
+        let api = Self::ALL
             .into_iter()
-            .find(|(suffix, _)| path.ends_with(suffix))?;
+            .find(|api| api.route(path).is_some())?;
         let stored =
             api == Self::Messages && path.windows(THREADS.len()).any(|part| part == THREADS);
         (!stored).then_some(api)
     }
-}
 
-const THREADS: &[u8] = b"/threads/";
+    /// The model that the path names, where this API names it there.
+    #[must_use]
+    pub fn model_in_path(self, path: &[u8]) -> Option<Text> {
+        let path = without_query(path);
+        self.route(path)
+            .and_then(|route| model(route, path))
+            .map(decoded)
+    }
 
-/// The path without query, fragment and one trailing slash.
-#[must_use]
-pub fn without_query(path: &[u8]) -> &[u8] {
-    let path = path
-        .split(|byte| matches!(byte, b'?' | b'#'))
-        .next()
-        .unwrap_or_default();
-    path.strip_suffix(b"/").unwrap_or(path)
+    fn route(self, path: &[u8]) -> Option<&'static str> {
+        let routes = self.dialect().routes;
+        routes.iter().copied().find(|route| fits(route, path))
+    }
 }
 
 #[cfg(test)]
@@ -93,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_suffix_decides_whatever_stands_before_it() {
+    fn a_known_end_decides_whatever_stands_before_it() {
         check("/v1/chat/completions", Some(Api::ChatCompletions));
         check(
             "/openai/deployments/gpt/chat/completions?api-version=2024-06-01",
@@ -107,10 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn of_two_routes_the_longer_end_counts() {
+        check("/generate", Some(Api::Generate));
+        check("/api/generate", Some(Api::OllamaGenerate));
+        check("/v1/generate", Some(Api::JetstreamHttp));
+        check("/inference/v1/generate", Some(Api::VllmGenerate));
+        check("/v2/models/m/generate", Some(Api::TritonGenerate));
+        check("/v2/models/m/versions/1/generate_stream", Some(Api::TritonGenerateStream));
+        check("/generate_stream", Some(Api::TgiGenerateStream));
+        check("/completion", Some(Api::LlamacppCompletion));
+        check("/", Some(Api::TgiGenerate));
+        check("/v1beta/models/g:streamGenerateContent?alt=sse", Some(Api::GeminiStream));
+        check("/model/m/converse-stream", Some(Api::BedrockConverseStream));
+        check("/v2/rerank", Some(Api::Rerank));
+    }
+
+    #[test]
     fn other_paths_are_no_generation_route() {
         for path in [
-            "",
-            "/",
             "/v1/models",
             "/v1/messages/count_tokens",
             "/v1/messages/batches",
@@ -118,8 +184,9 @@ mod tests {
             "/v1/threads/t/messages",
             "/v1/xcompletions",
             "/v1/chat/completions/render",
-            "/completion",
-            "/?path=/v1/messages",
+            "/api/pull",
+            "/v1beta/models/g:countTokens",
+            "/x?path=/v1/messages",
         ] {
             check(path, None);
         }
@@ -128,6 +195,7 @@ mod tests {
     #[test]
     fn every_api_has_its_own_name() {
         let mut names: Vec<_> = Api::ALL.iter().map(|api| api.as_str()).collect();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Api::ALL.len());
     }

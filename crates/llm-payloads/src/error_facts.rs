@@ -47,7 +47,7 @@ pub struct ErrorFacts {
 }
 
 /// Parts of codes and types, lower case; the first that occurs decides.
-const CODE_PARTS: [(&[u8], ErrorKind); 8] = [
+const CODE_PARTS: [(&[u8], ErrorKind); 11] = [
     (b"context_length", ErrorKind::ContextLength),
     (b"context_size", ErrorKind::ContextLength),
     (b"context_window", ErrorKind::ContextLength),
@@ -55,7 +55,10 @@ const CODE_PARTS: [(&[u8], ErrorKind); 8] = [
     (b"content_policy", ErrorKind::ContentFilter),
     (b"responsibleai", ErrorKind::ContentFilter),
     (b"rate_limit", ErrorKind::RateLimited),
+    (b"resource_exhausted", ErrorKind::RateLimited),
+    (b"throttling", ErrorKind::RateLimited),
     (b"overloaded", ErrorKind::Overloaded),
+    (b"unavailable", ErrorKind::Overloaded),
 ];
 
 /// Parts of messages, lower case. Only the context is told from messages: several servers have no code for it.

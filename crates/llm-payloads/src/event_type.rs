@@ -28,8 +28,9 @@ impl EventType {
     pub(crate) fn from_name(api: Api, name: &[u8]) -> Self {
         match (api, name) {
             (_, b"error") => Self::Error,
-            (Api::Messages, b"message_start") => Self::MessageStart,
-            (Api::Messages, b"message_stop") => Self::Terminal,
+            (Api::Messages | Api::BedrockInvokeStream, b"message_start") => Self::MessageStart,
+            (Api::Messages | Api::BedrockInvokeStream, b"message_stop") => Self::Terminal,
+            (Api::BedrockConverseStream, b"messageStop") => Self::Terminal,
             (Api::Responses, b"response.output_item.added") => Self::ItemAdded,
             (Api::Responses, b"response.completed" | b"response.incomplete") => Self::Terminal,
             (Api::Responses, b"response.failed" | b"response.cancelled") => Self::Failed,

@@ -51,18 +51,22 @@ impl FinishReason {
         Some(match word {
             b"" | b"none" | b"null" => return None,
             b"stop" | b"eos" | b"eos_token" | b"end_turn" | b"stop_sequence" | b"word"
-            | b"completed" => Self::Stop,
+            | b"completed" | b"STOP" | b"FINISH" | b"COMPLETE" | b"complete" => Self::Stop,
             b"length"
             | b"max_tokens"
             | b"limit"
             | b"model_context_window_exceeded"
-            | b"max_output_tokens" => Self::Length,
+            | b"max_output_tokens"
+            | b"MAX_TOKENS"
+            | b"LENGTH" => Self::Length,
             b"tool_calls" | b"function_call" | b"tool_use" => Self::ToolCalls,
-            b"content_filter" | b"content_filtered" | b"refusal" | b"guardrail_intervened" => {
+            b"content_filter" | b"content_filtered" | b"refusal" | b"guardrail_intervened"
+            | b"SAFETY" | b"RECITATION" | b"BLOCKLIST" | b"PROHIBITED_CONTENT" | b"SPII"
+            | b"IMAGE_SAFETY" | b"IMAGE_PROHIBITED_CONTENT" | b"CONTENT_FILTERED" => {
                 Self::ContentFilter
             }
             b"abort" | b"cancelled" | b"cache_threshold" => Self::Abort,
-            b"error" | b"failed" => Self::Error,
+            b"error" | b"failed" | b"ERROR" => Self::Error,
             _ => Self::Other,
         })
     }

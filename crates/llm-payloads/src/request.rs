@@ -1,11 +1,12 @@
 //! What a request asks for, read from its body in one pass without holding it.
 
-use json_scan::{Container, Node, Outcome, Progress, Scanner, Sink, Value};
+use json_scan::{Container, Outcome, Progress, Scanner, Sink, Value};
 
 use crate::answer::PayloadState;
 use crate::echo::EchoedText;
+use crate::request_places::RequestPlace as Place;
 use crate::usage::token_number;
-use crate::{Api, Text};
+use crate::{Api, Oddities, Text};
 
 /// What a request asks for. With a key given twice the last one counts, as in the servers' own parsers.
 #[derive(Clone, Debug)]
@@ -32,6 +33,17 @@ pub struct RequestFacts {
     pub state: PayloadState,
     /// How many numbers could not be read as the small whole numbers that they ought to be.
     pub bad_numbers: u32,
+    /// Which of the dialects on the path its keys tell, where they do.
+    pub speaks: Option<Api>,
+    /// Whether it only prepares the prompt for another server, which will generate the answer.
+    pub prefill_leg: bool,
+    /// Whether it is an engine's own probe of its health.
+    pub health_probe: bool,
+    /// What else is odd about it.
+    pub oddities: Oddities,
+    /// The keys met so far that may stand once.
+    seen: u8,
+    is_object: bool,
 }
 
 impl Default for RequestFacts {
@@ -53,80 +65,17 @@ impl RequestFacts {
         echoed_text: EchoedText::EMPTY,
         state: PayloadState::Empty,
         bad_numbers: 0,
+        speaks: None,
+        prefill_leg: false,
+        health_probe: false,
+        oddities: Oddities::NONE,
+        seen: 0,
+        is_object: false,
     };
 }
 
 /// The most choices and prompts that are believed.
 const MAX_COUNT: u64 = 100_000;
-
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Model,
-    Stream,
-    IncludeUsage,
-    Choices,
-    MaxOutputTokens,
-    Echo,
-    Background,
-    Prompt,
-    PromptElement,
-    Message,
-    MessageText,
-}
-
-const MODEL: Node<Place> = Node::leaf("model", Place::Model);
-const STREAM: Node<Place> = Node::leaf("stream", Place::Stream);
-const MAX_TOKENS: Node<Place> = Node::leaf("max_tokens", Place::MaxOutputTokens);
-const MAX_OUTPUT_TOKENS: Node<Place> = Node::leaf("max_output_tokens", Place::MaxOutputTokens);
-const STREAM_OPTIONS: Node<Place> = Node::branch(
-    "stream_options",
-    &[Node::leaf("include_usage", Place::IncludeUsage)],
-);
-const CHOICES: Node<Place> = Node::leaf("n", Place::Choices);
-const BACKGROUND: Node<Place> = Node::leaf("background", Place::Background);
-const ECHO: Node<Place> = Node::leaf("echo", Place::Echo);
-const PROMPT: Node<Place> = Node::tagged(
-    "prompt",
-    Place::Prompt,
-    &[Node::leaf("[]", Place::PromptElement)],
-);
-const MESSAGE_CONTENT: Node<Place> = Node::tagged(
-    "content",
-    Place::MessageText,
-    &[Node::branch(
-        "[]",
-        &[Node::leaf("text", Place::MessageText)],
-    )],
-);
-const MESSAGES: Node<Place> = Node::branch(
-    "messages",
-    &[Node::tagged("[]", Place::Message, &[MESSAGE_CONTENT])],
-);
-const MAX_COMPLETION_TOKENS: Node<Place> =
-    Node::leaf("max_completion_tokens", Place::MaxOutputTokens);
-
-static CHAT: Node<Place> = Node::root(&[
-    MODEL,
-    MESSAGES,
-    STREAM,
-    STREAM_OPTIONS,
-    MAX_TOKENS,
-    MAX_COMPLETION_TOKENS,
-    CHOICES,
-    ECHO,
-]);
-static COMPLETIONS: Node<Place> = Node::root(&[
-    MODEL,
-    PROMPT,
-    STREAM,
-    STREAM_OPTIONS,
-    MAX_TOKENS,
-    CHOICES,
-    ECHO,
-]);
-static RESPONSES: Node<Place> = Node::root(&[MODEL, STREAM, MAX_OUTPUT_TOKENS, BACKGROUND]);
-static EMBEDDINGS: Node<Place> = Node::root(&[MODEL]);
-static MESSAGES_API: Node<Place> = Node::root(&[MODEL, STREAM, MAX_TOKENS]);
 
 /// Reads a request body piece by piece.
 #[derive(Clone, Debug)]
@@ -141,15 +90,8 @@ impl RequestScan {
     /// A scan at the beginning of a body.
     #[must_use]
     pub const fn new(api: Api) -> Self {
-        let root = match api {
-            Api::ChatCompletions => &CHAT,
-            Api::Completions => &COMPLETIONS,
-            Api::Responses => &RESPONSES,
-            Api::Embeddings => &EMBEDDINGS,
-            Api::Messages => &MESSAGES_API,
-        };
         Self {
-            scanner: Scanner::new(root),
+            scanner: Scanner::new(api.dialect().request),
             facts: RequestFacts::EMPTY,
             progress: Progress::More,
             any_bytes: false,
@@ -184,6 +126,8 @@ impl RequestScan {
     pub fn finish(&mut self) -> RequestFacts {
         let outcome = self.scanner.finish(&mut self.facts);
         self.facts.state = PayloadState::from(outcome);
+        let is_whole = matches!(self.facts.state, PayloadState::Complete | PayloadState::Empty);
+        self.facts.oddities.not_an_object = u32::from(is_whole && !self.facts.is_object);
         self.facts.clone()
     }
 }
@@ -202,6 +146,23 @@ impl RequestFacts {
         u32::try_from(count).unwrap_or(1)
     }
 
+    /// Notes a key that may stand once, and whether it stood before.
+    fn meet(&mut self, place: Place) {
+        let bit = match place {
+            Place::Model => 1,
+            Place::Stream => 2,
+            Place::IncludeUsage => 4,
+            Place::Choices => 8,
+            Place::Echo => 16,
+            Place::Background => 32,
+            _ => return,
+        };
+        if self.seen & bit != 0 {
+            self.oddities.duplicate_keys = self.oddities.duplicate_keys.saturating_add(1);
+        }
+        self.seen |= bit;
+    }
+
     fn prompt_element_is_a_prompt(&mut self) {
         self.prompts = u64::from(self.prompts)
             .saturating_add(1)
@@ -213,9 +174,17 @@ impl RequestFacts {
 
 impl Sink<Place> for RequestFacts {
     fn value(&mut self, place: Place, value: Value<'_>) {
+        self.meet(place);
         match (place, value) {
             (Place::Model, Value::Text(text)) => {
-                self.model = Some(Text::from_prefix(text.prefix, text.len))
+                let model = Text::from_prefix(text.prefix, text.len);
+                self.oddities.mended_texts = u32::from(model.is_mended());
+                self.model = Some(model);
+            }
+            (Place::Speaks(api), _) => self.speaks = self.speaks.or(Some(api)),
+            (Place::RemoteDecode, Value::Bool(remote)) => self.prefill_leg = remote,
+            (Place::RequestId, Value::Text(text)) => {
+                self.health_probe = text.prefix.starts_with(b"HEALTH_CHECK");
             }
             (Place::Model, _) => self.model = None,
             (Place::Stream, Value::Bool(stream)) => self.stream = Some(stream),
@@ -236,7 +205,17 @@ impl Sink<Place> for RequestFacts {
 
     fn open(&mut self, place: Place, kind: Container) {
         match (place, kind) {
-            (Place::Model, _) => self.model = None,
+            (Place::Root, Container::Object) => self.is_object = true,
+            (Place::Model, _) => {
+                self.meet(place);
+                self.model = None;
+            }
+            (Place::Speaks(api), kind) => {
+                self.speaks = self.speaks.or(Some(api));
+                if kind == Container::Array {
+                    self.prompts = 0;
+                }
+            }
             (Place::Prompt, _) => self.prompts = 0,
             (Place::PromptElement, Container::Array) => self.prompt_element_is_a_prompt(),
             (Place::Message, _) => self.echoed_text = EchoedText::EMPTY,
@@ -245,7 +224,7 @@ impl Sink<Place> for RequestFacts {
     }
 
     fn close(&mut self, place: Place, _: Container, _: u64) {
-        if let Place::Prompt = place {
+        if let Place::Prompt | Place::Speaks(_) = place {
             self.prompts = self.prompts.max(1);
         }
     }

@@ -14,6 +14,7 @@ pub struct Text {
     bytes: [u8; TEXT_BYTES],
     held: u8,
     cut: bool,
+    mended: bool,
 }
 
 impl Text {
@@ -27,12 +28,15 @@ impl Text {
             bytes: [0; TEXT_BYTES],
             held: 0,
             cut: !whole,
+            mended: false,
         };
         let mut chunks = prefix.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             let fits = chunk.valid().chars().all(|character| text.push(character));
             let cut_character = !whole && chunks.peek().is_none();
-            if !fits || (!chunk.invalid().is_empty() && !cut_character && !text.push(REPLACEMENT)) {
+            let is_broken = !chunk.invalid().is_empty() && !cut_character;
+            text.mended |= is_broken;
+            if !fits || (is_broken && !text.push(REPLACEMENT)) {
                 text.cut = true;
                 break;
             }
@@ -55,6 +59,12 @@ impl Text {
         self.cut
     }
 
+    /// Whether control characters or invalid UTF-8 were replaced.
+    #[must_use]
+    pub const fn is_mended(&self) -> bool {
+        self.mended
+    }
+
     /// Whether nothing is held.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -64,6 +74,7 @@ impl Text {
     /// Appends a character if it fits.
     fn push(&mut self, character: char) -> bool {
         let character = if character.is_control() {
+            self.mended = true;
             REPLACEMENT
         } else {
             character

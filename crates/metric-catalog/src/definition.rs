@@ -3,8 +3,10 @@
 use metric_registry::Kind;
 
 use crate::label::{
-    GEN_AI_OPERATION, GEN_AI_PROVIDER, GEN_AI_REQUEST_MODEL, GEN_AI_RESPONSE_MODEL, Label, MODEL,
-    OPERATION, PROVIDER, ROUTE, SERVER_ADDRESS, SERVER_PORT, UPSTREAM_CLUSTER, UPSTREAM_ENDPOINT,
+    DESTINATION_ENDPOINT, GEN_AI_OPERATION, GEN_AI_PROVIDER, GEN_AI_REQUEST_MODEL,
+    GEN_AI_RESPONSE_MODEL, INFERENCE_FAIRNESS_ID, INFERENCE_MODEL_REWRITE, INFERENCE_OBJECTIVE,
+    Label, MODEL, OPERATION, PROVIDER, ROUTE, SERVER_ADDRESS, SERVER_PORT, UPSTREAM_CLUSTER,
+    UPSTREAM_ENDPOINT,
 };
 use crate::settings::{CatalogSettings, LabelSwitches, Semconv};
 
@@ -24,7 +26,7 @@ pub enum Profile {
 pub enum Base {
     /// Those that the semantic conventions ask for.
     GenAi,
-    /// Model, provider and operation, and those of the upstream that are switched on.
+    /// Model, provider and operation, and those of upstream and routing that are switched on.
     Inference,
     /// Model, provider and operation: nothing is known of the upstream while a request is under way.
     InFlight,
@@ -128,6 +130,10 @@ impl Base {
                     (switches.upstream_cluster, UPSTREAM_CLUSTER),
                     (switches.upstream_endpoint, UPSTREAM_ENDPOINT),
                     (switches.route, ROUTE),
+                    (switches.inference_objective, INFERENCE_OBJECTIVE),
+                    (switches.inference_fairness_id, INFERENCE_FAIRNESS_ID),
+                    (switches.inference_model_rewrite, INFERENCE_MODEL_REWRITE),
+                    (switches.destination_endpoint, DESTINATION_ENDPOINT),
                 ],
             ),
             Base::InFlight => (&[MODEL, PROVIDER, OPERATION], &[]),
@@ -150,6 +156,10 @@ impl Definition {
             upstream_cluster: true,
             upstream_endpoint: true,
             route: true,
+            inference_objective: true,
+            inference_fairness_id: true,
+            inference_model_rewrite: true,
+            destination_endpoint: true,
         };
         let mut labels = self.base.labels(ALL);
         labels.extend_from_slice(self.own_labels);

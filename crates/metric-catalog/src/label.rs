@@ -1,6 +1,6 @@
 //! The labels: every name that a series may carry, and the values it may have.
 
-use request_observer::{AnomalyKind, Api, Outcome, SkipReason, UsageReason, UsageStatus};
+use request_observer::{AnomalyKind, Api, Outcome, Purpose, SkipReason, UsageReason, UsageStatus};
 
 use crate::own::SLOT_STATES;
 
@@ -25,6 +25,8 @@ pub enum LabelValues {
     Provider,
     /// Names and addresses that the proxy knows from its own configuration.
     Proxy,
+    /// Values of request headers that were admitted, up to a fixed number; then `other`.
+    RequestHeader,
     /// The operation of the API.
     Operation,
     /// How the request ended.
@@ -63,6 +65,10 @@ const fn label(name: &'static str, tag: &'static str, values: LabelValues) -> La
     Label { name, tag, values }
 }
 
+const fn from_header(name: &'static str) -> Label {
+    label(name, name, LabelValues::RequestHeader)
+}
+
 pub(crate) const MODEL: Label = label("model", "model", LabelValues::Models);
 pub(crate) const PROVIDER: Label = label("provider", "provider", LabelValues::Provider);
 pub(crate) const OPERATION: Label = label("operation", "operation", LabelValues::Operation);
@@ -71,6 +77,10 @@ pub(crate) const UPSTREAM_CLUSTER: Label =
 pub(crate) const UPSTREAM_ENDPOINT: Label =
     label("upstream_endpoint", "upstream_endpoint", LabelValues::Proxy);
 pub(crate) const ROUTE: Label = label("route", "route", LabelValues::Proxy);
+pub(crate) const INFERENCE_OBJECTIVE: Label = from_header("inference_objective");
+pub(crate) const INFERENCE_FAIRNESS_ID: Label = from_header("inference_fairness_id");
+pub(crate) const INFERENCE_MODEL_REWRITE: Label = from_header("inference_model_rewrite");
+pub(crate) const DESTINATION_ENDPOINT: Label = from_header("destination_endpoint");
 pub(crate) const OUTCOME: Label = label("outcome", "outcome", LabelValues::Outcome);
 pub(crate) const STREAM: Label = label("stream", "stream", LabelValues::Switch);
 pub(crate) const SOURCE: Label = label("source", "source", LabelValues::Source);
@@ -118,6 +128,10 @@ pub(crate) const ALL: &[Label] = &[
     UPSTREAM_CLUSTER,
     UPSTREAM_ENDPOINT,
     ROUTE,
+    INFERENCE_OBJECTIVE,
+    INFERENCE_FAIRNESS_ID,
+    INFERENCE_MODEL_REWRITE,
+    DESTINATION_ENDPOINT,
     OUTCOME,
     STREAM,
     SOURCE,
@@ -159,6 +173,7 @@ impl LabelValues {
             LabelValues::Models
             | LabelValues::Provider
             | LabelValues::Proxy
+            | LabelValues::RequestHeader
             | LabelValues::Error
             | LabelValues::HostCall
             | LabelValues::Version => None,
@@ -193,12 +208,22 @@ impl LabelValues {
                     .map(AnomalyKind::as_str)
                     .collect(),
             ),
-            LabelValues::SkipReason => Some(
-                SkipReason::ALL
+            LabelValues::SkipReason => {
+                let mut reasons: Vec<_> = SkipReason::ALL
                     .into_iter()
                     .map(SkipReason::as_str)
-                    .collect(),
-            ),
+                    .collect();
+                let apart = Purpose::ALL
+                    .into_iter()
+                    .filter(|purpose| *purpose != Purpose::Client)
+                    .map(Purpose::as_str);
+                for purpose in apart {
+                    if !reasons.contains(&purpose) {
+                        reasons.push(purpose);
+                    }
+                }
+                Some(reasons)
+            }
             LabelValues::SlotState => Some(SLOT_STATES.to_vec()),
         }
     }
@@ -211,13 +236,17 @@ impl LabelValues {
                 "admitted model names, as many as `models.max` says, then `other`; `unknown` without a name"
             }
             LabelValues::Provider => {
-                "the configuration's `provider`, or `openai` or `anthropic` by the API"
+                "the configuration's `provider`, or what `docs/FORMATS.md` says of the API"
             }
             LabelValues::Proxy => {
                 "names and addresses that the proxy has from its own configuration"
             }
+            LabelValues::RequestHeader => {
+                "admitted values of a request header, at most 100 (1,000 of `destination_endpoint`), then `other`; \
+                 absent without the header"
+            }
             LabelValues::Error => {
-                "the HTTP status that failed, or the outcome's name; absent on success"
+                "the HTTP or gRPC status that failed, or the outcome's name; absent on success"
             }
             LabelValues::HostCall => "the calls that the module makes to the proxy",
             LabelValues::Version => "the module's version",

@@ -47,7 +47,7 @@ pub use definition::{Base, Definition, EnvoyMirror, Profile};
 pub use label::{Label, LabelValues};
 pub use own::SLOT_STATES;
 pub use page::metrics_markdown;
-pub use record::{RecordLabels, default_provider};
+pub use record::RecordLabels;
 pub use sample::rebin_gaps;
 pub use settings::{CatalogSettings, LabelSwitches, Semconv};
 pub use table::{definitions, help};

@@ -1,7 +1,7 @@
 //! The series of what the module knows of itself.
 
 use metric_registry::{Registry, SeriesId};
-use request_observer::SkipReason;
+use request_observer::{Purpose, SkipReason};
 
 use crate::catalog::Catalog;
 use crate::table::Row;
@@ -16,6 +16,11 @@ impl Catalog {
     /// Counts requests that were not watched.
     pub fn skipped(&self, registry: &mut Registry, reason: SkipReason) -> SeriesId {
         self.series(registry, self.place(Row::Skipped), &[reason.as_str()])
+    }
+
+    /// Counts requests that were watched and found to be none of a client's.
+    pub(crate) fn set_apart(&self, registry: &mut Registry, purpose: Purpose) -> SeriesId {
+        self.series(registry, self.place(Row::Skipped), &[purpose.as_str()])
     }
 
     /// Counts calls that the proxy refused; `call` comes from a closed list.

@@ -12,8 +12,11 @@ const HEAD: &str = "# Metrics\n\n\
     Names are OpenTelemetry names; each section also has the name in Prometheus text. Times are seconds from the \
     monotonic clock, sizes are bytes, ratios run from 0 to 1. A bucket's upper bound belongs to it. Absent is unknown, \
     never zero: where an answer does not state a number, there is no sample.\n\n\
-    A request is watched when it is a POST to a generation route. The moments of a request are taken where the proxy \
-    hands its parts over: a first token is known when the chunk that completes its event has come.\n";
+    A request is watched when it goes to a generation route of `docs/FORMATS.md`, by POST (or by PUT where the server takes \
+    that). Where the path alone does not tell a model server's request, its body must; what is none of a client's requests \
+    is counted in `inferometer.skipped` and nowhere else. The moments of a request are taken where the proxy hands its parts \
+    over: a first token is known when the chunk that completes its event has come. Numbers of tokens are those of the \
+    answer's body; where that is silent, those of its headers and trailers.\n";
 
 const ENVOY: &str = "\n## Envoy's own stats\n\n\
     The role `envoy_stats` mirrors metrics to the proxy's own stats, which hold whole numbers and no labels. Labels \
@@ -167,7 +170,8 @@ fn push_labels(definitions: &[Definition], out: &mut String) {
          All `gen_ai` metrics have `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model` and \
          `gen_ai.response.model`; `labels.server_address` adds `server.address` and `server.port`. All `inference` metrics \
          of requests that have ended have `model`, `provider` and `operation`, and by their switches `upstream_cluster` \
-         (on by default), `upstream_endpoint` and `route`. In Prometheus text dots become `_`. Labels such as `pod`, \
+         (on by default), `upstream_endpoint`, `route`, `inference_objective`, `inference_fairness_id`, \
+         `inference_model_rewrite` and `destination_endpoint`. In Prometheus text dots become `_`. Labels such as `pod`, \
          `namespace` or `instance` are never used, as scrapers add them. Values are cut at 128 bytes. Past `limits.series` \
          new label sets share one series a metric, which has only `otel.metric.overflow` = `true`.\n\n\
          | label | metrics | values | Envoy tag |\n| --- | --- | --- | --- |\n",

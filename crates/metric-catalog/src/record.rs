@@ -1,7 +1,7 @@
 //! Which series one request's record moves.
 
 use metric_registry::{Kind, Registry};
-use request_observer::{Api, Outcome, RequestRecord};
+use request_observer::{Outcome, Purpose, RequestRecord};
 
 use crate::catalog::{Catalog, Moved};
 use crate::sample;
@@ -29,15 +29,14 @@ pub struct RecordLabels<'a> {
     pub upstream_endpoint: Option<&'a str>,
     /// The route's name, shown where that label is switched on.
     pub route: Option<&'a str>,
-}
-
-/// The provider that an API implies, where the configuration names none.
-#[must_use]
-pub fn default_provider(api: Api) -> &'static str {
-    match api {
-        Api::Messages => "anthropic",
-        Api::ChatCompletions | Api::Completions | Api::Responses | Api::Embeddings => "openai",
-    }
+    /// The request's objective, shown where that label is switched on.
+    pub inference_objective: Option<&'a str>,
+    /// Whose request it is, shown where that label is switched on.
+    pub inference_fairness_id: Option<&'a str>,
+    /// The model that a gateway put in the place of the one asked for, shown where that label is switched on.
+    pub inference_model_rewrite: Option<&'a str>,
+    /// The endpoint that a gateway chose, shown where that label is switched on.
+    pub destination_endpoint: Option<&'a str>,
 }
 
 /// A record on its way into the registry.
@@ -51,7 +50,8 @@ struct Recording<'a> {
 }
 
 impl Catalog {
-    /// Moves the series of one request that has ended, and tells each move of a counter or histogram.
+    /// Moves the series of one request that has ended, and tells each move of a counter or histogram. One that is none
+    /// of a client's is only counted as skipped.
     ///
     /// The record's gaps must have been sorted by this catalogue's [`gap_bounds_nanos`](Catalog::gap_bounds_nanos); see
     /// [`rebin_gaps`](crate::rebin_gaps) for those that were not. Gaps come sorted, so their moves are not told.
@@ -62,6 +62,11 @@ impl Catalog {
         registry: &mut Registry,
         moved: &mut dyn FnMut(Moved),
     ) {
+        if record.purpose != Purpose::Client {
+            let series = self.set_apart(registry, record.purpose);
+            registry.add(series, 1);
+            return;
+        }
         let shown = self.labels;
         let operation = record.api.operation();
         let mut recording = Recording {
@@ -80,7 +85,14 @@ impl Catalog {
             inference: Values::new(&[labels.model, labels.provider, operation])
                 .and_if(shown.upstream_cluster, labels.upstream_cluster)
                 .and_if(shown.upstream_endpoint, labels.upstream_endpoint)
-                .and_if(shown.route, labels.route),
+                .and_if(shown.route, labels.route)
+                .and_if(shown.inference_objective, labels.inference_objective)
+                .and_if(shown.inference_fairness_id, labels.inference_fairness_id)
+                .and_if(
+                    shown.inference_model_rewrite,
+                    labels.inference_model_rewrite,
+                )
+                .and_if(shown.destination_endpoint, labels.destination_endpoint),
         };
         recording.conventions();
         recording.token_usage();
@@ -88,6 +100,7 @@ impl Catalog {
         recording.moments();
         recording.tokens();
         recording.prompt_cache();
+        recording.servers_word();
         recording.itself();
     }
 }
@@ -215,15 +228,26 @@ impl<'a> Recording<'a> {
     }
 
     fn prompt_cache(&mut self) {
-        let usage = self.record.usage;
         if self.record.accepted {
-            let result = sample::cache_result(&usage);
+            let usage = self.record.usage;
+            let result = sample::cache_result(self.record);
             self.add(Row::CacheRequests, self.inference.and(&[result]), Some(1));
             self.observe(
                 Row::CacheHitRatio,
                 self.inference,
                 sample::hit_ratio_millionths(&usage),
             );
+        }
+    }
+
+    fn servers_word(&mut self) {
+        let told = &self.record.telemetry;
+        for (row, nanos) in [
+            (Row::ServerQueueTime, told.queue_nanos),
+            (Row::ServerTimeToFirstToken, told.time_to_first_token_nanos),
+            (Row::ServerProcessingTime, told.processing_nanos),
+        ] {
+            self.observe(row, self.inference, nanos);
         }
     }
 

@@ -46,10 +46,14 @@ pub(crate) fn output_rate_millionths(record: &RequestRecord) -> Option<u64> {
     (nanos > 0).then_some((per_second * MILLION as f64 + 0.5) as u64)
 }
 
-/// How much of the prompt came from a cache, in one word.
-pub(crate) fn cache_result(usage: &Usage) -> &'static str {
-    let (Some(input), Some(cached)) = (usage.input, usage.cached_input) else {
-        return "unknown";
+/// How much of the prompt came from a cache, in one word. The numbers go before what a header says of it.
+pub(crate) fn cache_result(record: &RequestRecord) -> &'static str {
+    let (Some(input), Some(cached)) = (record.usage.input, record.usage.cached_input) else {
+        return match record.telemetry.prompt_cache {
+            Some(true) => "hit",
+            Some(false) => "miss",
+            None => "unknown",
+        };
     };
     let part = |of: u64| input.checked_div(of).unwrap_or_default();
     let tail = part(TAIL_PART).max(TAIL_TOKENS).min(part(2));

@@ -12,7 +12,7 @@ pub enum Semconv {
 }
 
 /// Labels that can be switched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelSwitches {
     /// `server.address` and `server.port` on the `gen_ai` metrics.
     pub server_address: bool,
@@ -22,6 +22,14 @@ pub struct LabelSwitches {
     pub upstream_endpoint: bool,
     /// `route` on the `inference` metrics.
     pub route: bool,
+    /// `inference_objective` on the `inference` metrics.
+    pub inference_objective: bool,
+    /// `inference_fairness_id` on the `inference` metrics.
+    pub inference_fairness_id: bool,
+    /// `inference_model_rewrite` on the `inference` metrics.
+    pub inference_model_rewrite: bool,
+    /// `destination_endpoint` on the `inference` metrics.
+    pub destination_endpoint: bool,
 }
 
 /// What a configuration chooses. The metrics of the module about itself are always kept.
@@ -50,10 +58,8 @@ impl Default for CatalogSettings {
             semconv: Semconv::V1_41,
             buckets: Vec::new(),
             labels: LabelSwitches {
-                server_address: false,
                 upstream_cluster: true,
-                upstream_endpoint: false,
-                route: false,
+                ..LabelSwitches::default()
             },
             mirrored: table::metrics()
                 .filter(|metric| metric.envoy.is_some())

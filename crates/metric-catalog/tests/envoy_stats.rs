@@ -283,7 +283,7 @@ fn the_labels_of_a_series_are_its_stats_tags() {
         &mut registry,
         request_observer::Api::Messages,
         labels.model,
-        metric_catalog::default_provider(request_observer::Api::Messages),
+        request_observer::Api::Messages.provider(),
         request_observer::Phase::Decode,
     );
     let stat = catalog

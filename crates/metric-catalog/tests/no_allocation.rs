@@ -53,9 +53,9 @@ fn streamed_record(settings: &Settings) -> RequestRecord {
     let head = ResponseHead {
         status: 200,
         content_type: b"text/event-stream",
-        content_encoding: b"",
+        ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, Stamp(2));
+    observer.response_headers(&head, false, Stamp(2), settings);
     let chunk = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
     observer.response_body(chunk, false, Stamp(3_000_000), settings);
     observer.response_body(chunk, false, Stamp(5_000_000), settings);
@@ -79,7 +79,7 @@ fn a_known_record_moves_its_series_without_an_allocation() {
     let mut registry = Registry::new(catalog.families(), Limits::default(), 0);
     let settings = Settings {
         gap_bounds_nanos: catalog.gap_bounds_nanos(),
-        extra_routes: Vec::new(),
+        ..Settings::default()
     };
     let record = streamed_record(&settings);
     let labels = RecordLabels {

@@ -8,9 +8,7 @@
     reason = "a test may panic"
 )]
 
-use metric_catalog::{
-    Catalog, CatalogSettings, LabelValues, SLOT_STATES, default_provider, definitions,
-};
+use metric_catalog::{Catalog, CatalogSettings, LabelValues, SLOT_STATES, definitions};
 use metric_registry::{Gauges, Limits, Registry, SeriesValue, Snapshot};
 use request_observer::{Api, Phase, SkipReason};
 
@@ -137,7 +135,7 @@ fn requests_under_way_are_in_one_phase_at_a_time() {
             &mut registry,
             Api::Messages,
             "m",
-            default_provider(Api::Messages),
+            Api::Messages.provider(),
             phase,
         );
         registry.shift_gauge(series, by);

@@ -10,7 +10,6 @@
 
 use metric_catalog::{Catalog, CatalogSettings, LabelSwitches, Semconv, definitions};
 use metric_registry::{FamilyDef, Kind};
-use request_observer::Api;
 
 fn families(settings: &CatalogSettings) -> Vec<FamilyDef> {
     Catalog::new(settings).families()
@@ -63,7 +62,7 @@ fn profiles_switch_whole_groups_and_the_module_itself_stays() {
             count(&inference, "inference."),
             count(&inference, "token_")
         ),
-        (0, 18, 1)
+        (0, 21, 1)
     );
 }
 
@@ -100,6 +99,10 @@ fn switched_labels_stand_between_the_base_and_the_metrics_own() {
         upstream_cluster: true,
         upstream_endpoint: true,
         route: true,
+        inference_objective: true,
+        inference_fairness_id: true,
+        inference_model_rewrite: true,
+        destination_endpoint: true,
     };
     let all = CatalogSettings {
         labels,
@@ -114,6 +117,10 @@ fn switched_labels_stand_between_the_base_and_the_metrics_own() {
             "upstream_cluster",
             "upstream_endpoint",
             "route",
+            "inference_objective",
+            "inference_fairness_id",
+            "inference_model_rewrite",
+            "destination_endpoint",
             "outcome",
             "stream"
         ]
@@ -204,7 +211,6 @@ fn the_configuration_accepts_exactly_the_catalogues_names() {
         .collect();
     assert_eq!(plugin_config::MIRRORED_METRICS, mirrored);
     assert_eq!(CatalogSettings::default().mirrored, mirrored);
-    assert_eq!(plugin_config::APIS, Api::ALL.map(Api::as_str));
 }
 
 #[test]
@@ -215,19 +221,20 @@ fn the_defaults_are_the_empty_configurations() {
         (settings.gen_ai, settings.inference),
         (config.profiles().gen_ai(), config.profiles().inference())
     );
+    let labels = config.labels();
     assert_eq!(
-        settings.labels.server_address,
-        config.labels().server_address()
+        settings.labels,
+        LabelSwitches {
+            server_address: labels.server_address(),
+            upstream_cluster: labels.upstream_cluster(),
+            upstream_endpoint: labels.upstream_endpoint(),
+            route: labels.route(),
+            inference_objective: labels.inference_objective(),
+            inference_fairness_id: labels.inference_fairness_id(),
+            inference_model_rewrite: labels.inference_model_rewrite(),
+            destination_endpoint: labels.destination_endpoint(),
+        }
     );
-    assert_eq!(
-        settings.labels.upstream_cluster,
-        config.labels().upstream_cluster()
-    );
-    assert_eq!(
-        settings.labels.upstream_endpoint,
-        config.labels().upstream_endpoint()
-    );
-    assert_eq!(settings.labels.route, config.labels().route());
     assert_eq!(config.semconv(), plugin_config::Semconv::V1_41);
     assert_eq!(settings.semconv, Semconv::V1_41);
     assert_eq!(Some(settings.mirrored.as_slice()), config.envoy_stats());

@@ -40,9 +40,7 @@ fn is_accepted(shape: &Shape, json: &Json) -> bool {
         }
         (Shape::Duration, Json::Text(text)) => duration_millis(text).is_some(),
         (Shape::Text(rule), Json::Text(text)) => rule.accepts(text),
-        (Shape::MirroredMetric, Json::Text(text)) => {
-            crate::MIRRORED_METRICS.contains(&text.as_str())
-        }
+        (Shape::Listed(listed), Json::Text(text)) => listed.names.contains(&text.as_str()),
         _ => false,
     }
 }
@@ -75,8 +73,13 @@ fn check_object(keys: &[Key], members: &[(String, Json)], path: &str, mistakes: 
 }
 
 fn check_list(shape: &Shape, elements: &[Json], path: &str, mistakes: &mut Mistakes) {
-    // Routes are the same when they end alike, whatever API they name.
-    let identity = |element: &'_ Json| element.member("path_suffix").cloned();
+    // Routes are the same when they end alike, whatever API they name; so are headers of one name.
+    let key_of = |element: &Json| {
+        ["path_suffix", "header"]
+            .into_iter()
+            .find(|key| element.member(key).is_some())
+    };
+    let identity = |element: &Json| key_of(element).and_then(|key| element.member(key)).cloned();
     for (index, element) in elements.iter().enumerate() {
         let place = format!("{path}[{index}]");
         let mut earlier = elements.iter().take(index);
@@ -85,7 +88,8 @@ fn check_list(shape: &Shape, elements: &[Json], path: &str, mistakes: &mut Mista
                 mistakes.repeat(&place, quoted(element))
             }
             Some(suffix) if earlier.any(|other| identity(other).as_ref() == Some(&suffix)) => {
-                mistakes.repeat(&member_path(&place, "path_suffix"), quoted(&suffix));
+                let key = key_of(element).unwrap_or_default();
+                mistakes.repeat(&member_path(&place, key), quoted(&suffix));
             }
             _ => check(shape, element, &place, mistakes),
         }

@@ -1,9 +1,13 @@
 //! The checked configuration: private fields, every default in one place, no way to build it wrong.
 
+use llm_payloads::Api;
+use response_telemetry::{HeaderRule, Meaning, Unit};
+
 use crate::MIRRORED_METRICS;
+use crate::foreign_words;
 use crate::json::Json;
 use crate::metrics::histogram;
-use crate::shape::{APIS, duration_millis};
+use crate::shape::duration_millis;
 
 /// A configuration that was accepted. Built by [`crate::parse`] alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +15,7 @@ pub struct Config {
     observes: bool,
     routes: Vec<Route>,
     provider: Option<String>,
+    telemetry_headers: Vec<HeaderRule>,
     profiles: Profiles,
     semconv: Semconv,
     envoy_stats: Option<Vec<&'static str>>,
@@ -26,7 +31,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     path_suffix: String,
-    api: &'static str,
+    api: Api,
 }
 
 /// Which groups of metrics are kept, besides the module's own.
@@ -52,6 +57,10 @@ pub struct Labels {
     upstream_cluster: bool,
     upstream_endpoint: bool,
     route: bool,
+    inference_objective: bool,
+    inference_fairness_id: bool,
+    inference_model_rewrite: bool,
+    destination_endpoint: bool,
 }
 
 /// Which model names may become label values.
@@ -74,6 +83,7 @@ impl Default for Config {
             observes: true,
             routes: Vec::new(),
             provider: None,
+            telemetry_headers: Vec::new(),
             profiles: Profiles {
                 gen_ai: true,
                 inference: true,
@@ -87,6 +97,10 @@ impl Default for Config {
                 upstream_cluster: true,
                 upstream_endpoint: false,
                 route: false,
+                inference_objective: false,
+                inference_fairness_id: false,
+                inference_model_rewrite: false,
+                destination_endpoint: false,
             },
             models: Models {
                 allow: Vec::new(),
@@ -116,6 +130,11 @@ impl Config {
     /// The provider's name for all requests; where there is none, the API decides.
     pub fn provider(&self) -> Option<&str> {
         self.provider.as_deref()
+    }
+
+    /// Headers of answers that tell of the inference, besides the well-known ones.
+    pub fn telemetry_headers(&self) -> &[HeaderRule] {
+        &self.telemetry_headers
     }
 
     /// The groups of metrics that are kept.
@@ -202,6 +221,10 @@ impl Config {
                 .at("provider")
                 .and_then(Json::as_text)
                 .map(str::to_owned),
+            telemetry_headers: elements(tree, "telemetry_headers")
+                .iter()
+                .filter_map(header_rule)
+                .collect(),
             profiles: profiles(tree),
             semconv: match tree.at("semconv").and_then(Json::as_text) {
                 Some("head") => Semconv::Head,
@@ -213,18 +236,7 @@ impl Config {
                 path.unwrap_or(Config::ENGINE_METRICS_PATH).to_owned()
             }),
             buckets: buckets(tree),
-            labels: Labels {
-                server_address: switch("labels.server_address", fallback.labels.server_address),
-                upstream_cluster: switch(
-                    "labels.upstream_cluster",
-                    fallback.labels.upstream_cluster,
-                ),
-                upstream_endpoint: switch(
-                    "labels.upstream_endpoint",
-                    fallback.labels.upstream_endpoint,
-                ),
-                route: switch("labels.route", fallback.labels.route),
-            },
+            labels: Labels::from_checked(tree, fallback.labels),
             models: Models {
                 allow: tree.at("models.allow").map(texts).unwrap_or_default(),
                 max: whole("models.max", fallback.models.max),
@@ -281,6 +293,14 @@ fn elements<'a>(tree: &'a Json, path: &str) -> &'a [Json] {
     tree.at(path).map(Json::elements).unwrap_or_default()
 }
 
+/// What a header tells; its three parts were checked.
+fn header_rule(json: &Json) -> Option<HeaderRule> {
+    let text = |key: &str| json.member(key)?.as_text();
+    let meaning = Meaning::from_name(text("meaning")?)?;
+    let unit = Unit::from_name(text("unit")?)?;
+    Some(HeaderRule::new(text("header")?.to_owned(), meaning, unit))
+}
+
 fn texts(list: &Json) -> Vec<String> {
     list.elements()
         .iter()
@@ -295,16 +315,15 @@ impl Route {
         &self.path_suffix
     }
 
-    /// The API that is spoken there, one of [`APIS`](crate::APIS).
-    pub fn api(&self) -> &'static str {
+    /// The API that is spoken there.
+    pub fn api(&self) -> Api {
         self.api
     }
 
     fn from_checked(json: &Json) -> Option<Route> {
-        let word = json.member("api")?.as_text()?;
         Some(Route {
             path_suffix: json.member("path_suffix")?.as_text()?.to_owned(),
-            api: APIS.iter().copied().find(|api| *api == word)?,
+            api: foreign_words::api(json.member("api")?.as_text()?)?,
         })
     }
 }
@@ -340,6 +359,47 @@ impl Labels {
     /// `route` on the `inference` metrics.
     pub fn route(self) -> bool {
         self.route
+    }
+
+    /// `inference_objective` on the `inference` metrics.
+    pub fn inference_objective(self) -> bool {
+        self.inference_objective
+    }
+
+    /// `inference_fairness_id` on the `inference` metrics.
+    pub fn inference_fairness_id(self) -> bool {
+        self.inference_fairness_id
+    }
+
+    /// `inference_model_rewrite` on the `inference` metrics.
+    pub fn inference_model_rewrite(self) -> bool {
+        self.inference_model_rewrite
+    }
+
+    /// `destination_endpoint` on the `inference` metrics.
+    pub fn destination_endpoint(self) -> bool {
+        self.destination_endpoint
+    }
+
+    fn from_checked(tree: &Json, fallback: Labels) -> Labels {
+        let labels = tree.at("labels");
+        let switch = |name: &str, otherwise: bool| {
+            let given = labels.and_then(|labels| labels.member(name));
+            given.and_then(Json::as_switch).unwrap_or(otherwise)
+        };
+        Labels {
+            server_address: switch("server_address", fallback.server_address),
+            upstream_cluster: switch("upstream_cluster", fallback.upstream_cluster),
+            upstream_endpoint: switch("upstream_endpoint", fallback.upstream_endpoint),
+            route: switch("route", fallback.route),
+            inference_objective: switch("inference_objective", fallback.inference_objective),
+            inference_fairness_id: switch("inference_fairness_id", fallback.inference_fairness_id),
+            inference_model_rewrite: switch(
+                "inference_model_rewrite",
+                fallback.inference_model_rewrite,
+            ),
+            destination_endpoint: switch("destination_endpoint", fallback.destination_endpoint),
+        }
     }
 }
 

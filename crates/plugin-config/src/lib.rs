@@ -26,15 +26,16 @@
 //! # What this crate does not do
 //!
 //! It reads no file and no environment variable, keeps no earlier configuration, and does not know the metrics: the two
-//! lists of names that a configuration may use are kept equal to the metric catalogue by a test of that crate.
+//! lists of their names that a configuration may use are kept equal to the metric catalogue by a test of that crate.
 //!
 //! # Limits
 //!
-//! Nesting deeper than 128 is refused. At most 64 routes, 1,000 allowed model names of 128 bytes, 32 bucket bounds a
+//! Nesting deeper than 128 is refused. At most 64 routes, 32 telemetry headers, 1,000 allowed model names of 128 bytes, 32 bucket bounds a
 //! histogram. A value is quoted in a message up to 60 characters, and [`Mistakes`] prints its first 50.
 
 mod check;
 mod config;
+mod foreign_words;
 mod json;
 mod metrics;
 mod mistake;
@@ -50,7 +51,6 @@ pub use mistake::{Mistake, Mistakes, Problem};
 pub use reference::config_markdown;
 #[cfg(any(test, feature = "schema"))]
 pub use reference::schema::schema;
-pub use shape::APIS;
 
 /// A configuration that was accepted, and what its author should still know.
 #[derive(Debug, Clone, PartialEq)]

@@ -56,6 +56,9 @@ pub const HISTOGRAMS: &[Histogram] = &[
     seconds("inference.stream.max_gap"),
     ratio("inference.output_tokens.rate"),
     ratio("inference.prompt_cache.hit_ratio"),
+    seconds("inference.server.queue_time"),
+    seconds("inference.server.time_to_first_token"),
+    seconds("inference.server.processing_time"),
 ];
 
 /// Every metric that `envoy_stats` can mirror to the proxy's own stats; `true` mirrors them all.
@@ -78,6 +81,9 @@ pub const MIRRORED_METRICS: &[&str] = &[
     "inference.usage",
     "inference.prompt_cache.requests",
     "inference.prompt_cache.hit_ratio",
+    "inference.server.queue_time",
+    "inference.server.time_to_first_token",
+    "inference.server.processing_time",
     "inference.requests.in_flight",
     "inferometer.stream.anomalies",
 ];

@@ -24,9 +24,11 @@ fn strangeness(given: &str, name: &str) -> Option<usize> {
     if distance <= allowed {
         return Some(distance);
     }
-    // A part comes after every slip.
+    // A part comes after every slip, and one that is not the beginning after all that are.
     let is_part = given.len().min(name.len()) >= 4 && (holds(given, name) || holds(name, given));
-    is_part.then(|| given.len().abs_diff(name.len()).saturating_add(100))
+    let begins_alike = given.starts_with(name) || name.starts_with(given);
+    let rank: usize = if begins_alike { 100 } else { 200 };
+    is_part.then(|| given.len().abs_diff(name.len()).saturating_add(rank))
 }
 
 /// The library's search is made for texts longer than names, and is far larger.
@@ -98,6 +100,8 @@ mod tests {
             "path_suffix",
             "inference.requests",
             "inference.requests.in_flight",
+            "ollama_chat",
+            "chat_completions",
         ];
         for (given, expected) in [
             ("scrap", Some("scrape")),
@@ -106,6 +110,8 @@ mod tests {
             ("path", Some("path_suffix")),
             ("inference_requests_total", Some("inference.requests")),
             ("in_flight", Some("inference.requests.in_flight")),
+            ("chat", Some("chat_completions")),
+            ("ollama", Some("ollama_chat")),
             ("otlp", None),
             ("x", None),
             ("", None),

@@ -5,6 +5,7 @@ pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 
+use crate::foreign_words::APIS;
 use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
 use crate::shape::{Key, MOST_BOUNDS, Shape, TOP};
 
@@ -52,6 +53,22 @@ const NOTES: &[Note] = &[
         "",
         "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides: `anthropic` for \
          messages, `openai` for the others.",
+    ),
+    note(
+        "telemetry_headers",
+        "",
+        "Headers and trailers of answers that tell of the inference, besides the well-known ones (those of TGI, LoRAX, \
+         Bedrock, Fireworks, OpenAI and ORCA). A header that is named here means what is said here. What they tell is the \
+         server's own word; the body's numbers go first.",
+    ),
+    note("telemetry_headers[].header", "", "The header's name."),
+    note("telemetry_headers[].meaning", "", "What its value is."),
+    note(
+        "telemetry_headers[].unit",
+        "",
+        "How it is written: numbers of tokens and requests as a `count`, times in `seconds`, `milliseconds`, \
+         `microseconds` or `nanoseconds`, `kv_cache_utilization` as a `ratio` (up to 1) or a `percent`, \
+         `prompt_cache_hit` as a `flag` (`true` or `false`, `1` or `0`, `yes` or `no`, `hit` or `miss`).",
     ),
     note(
         "profiles",
@@ -117,6 +134,30 @@ const NOTES: &[Note] = &[
         "`route` on the `inference` metrics.",
     ),
     note(
+        "labels.inference_objective",
+        "false",
+        "`inference_objective` on the `inference` metrics: the request's header `x-llm-d-inference-objective` or \
+         `x-gateway-inference-objective`. At most 100 values, then `other`.",
+    ),
+    note(
+        "labels.inference_fairness_id",
+        "false",
+        "`inference_fairness_id` on the `inference` metrics: the request's header `x-llm-d-inference-fairness-id` or \
+         `x-gateway-inference-fairness-id`. At most 100 values, then `other`.",
+    ),
+    note(
+        "labels.inference_model_rewrite",
+        "false",
+        "`inference_model_rewrite` on the `inference` metrics: the request's header `x-llm-d-model-name-rewrite` or \
+         `x-gateway-model-name-rewrite`. At most 100 values, then `other`.",
+    ),
+    note(
+        "labels.destination_endpoint",
+        "false",
+        "`destination_endpoint` on the `inference` metrics: the first endpoint of the request's header \
+         `x-gateway-destination-endpoint`. At most 1,000 values, then `other`.",
+    ),
+    note(
         "models",
         "",
         "Which model names may become label values; every other one counts as `other`.",
@@ -169,6 +210,16 @@ const EXAMPLES: &[Example] = &[
   "envoy_stats": {"metrics": ["inference.requests", "inference.requests.in_flight"]}
 }"#,
     },
+    Example {
+        title: "Headers of one's own server, and labels of an inference gateway's picker",
+        json: r#"{
+  "telemetry_headers": [
+    {"header": "x-engine-queue-time", "meaning": "queue_time", "unit": "milliseconds"},
+    {"header": "x-kv-cache-hit", "meaning": "prompt_cache_hit", "unit": "flag"}
+  ],
+  "labels": {"inference_objective": true, "destination_endpoint": true}
+}"#,
+    },
 ];
 
 /// The text of `docs/CONFIG.md`.
@@ -189,6 +240,10 @@ pub fn config_markdown() -> String {
     ));
     for histogram in HISTOGRAMS {
         out.push_str(&format!("- `{}`\n", histogram.name));
+    }
+    out.push_str("\nAPIs that `routes[].api` accepts, as `docs/FORMATS.md` describes them:\n\n");
+    for name in APIS {
+        out.push_str(&format!("- `{name}`\n"));
     }
     out.push_str("\nMetrics that `envoy_stats.metrics` accepts:\n\n");
     for name in MIRRORED_METRICS {

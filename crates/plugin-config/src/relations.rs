@@ -1,14 +1,18 @@
 //! Rules between keys: contradictions are mistakes, keys without effect are warnings.
 
+use response_telemetry::{Meaning, Unit};
+
 use crate::config::{Config, Profiles, profiles};
 use crate::json::{Json, member_path};
 use crate::mistake::Mistakes;
+use crate::shape::words_listed;
 use crate::text::{listed, quoted};
 
 /// Keys that mean nothing where nothing is observed.
 const OBSERVERS_KEYS: &[&str] = &[
     "routes",
     "provider",
+    "telemetry_headers",
     "profiles",
     "semconv",
     "envoy_stats",
@@ -22,6 +26,7 @@ const OBSERVERS_KEYS: &[&str] = &[
 pub(crate) fn check(tree: &Json, mistakes: &mut Mistakes) {
     check_roles(tree, mistakes);
     check_models(tree, mistakes);
+    check_telemetry_headers(tree, mistakes);
 }
 
 /// A switch that is absent or no switch counts as on, as observing is the default.
@@ -70,6 +75,30 @@ fn check_models(tree: &Json, mistakes: &mut Mistakes) {
         match max {
             Some(given) => mistakes.refuse("models.max", quoted(given), accepted),
             None => mistakes.miss("models.max", accepted),
+        }
+    }
+}
+
+fn check_telemetry_headers(tree: &Json, mistakes: &mut Mistakes) {
+    let headers = tree.at("telemetry_headers").map(Json::elements);
+    for (index, header) in headers.unwrap_or_default().iter().enumerate() {
+        let word = |key: &str| header.member(key).and_then(Json::as_text);
+        let (Some(meaning), Some(unit)) = (
+            word("meaning").and_then(Meaning::from_name),
+            word("unit").and_then(Unit::from_name),
+        ) else {
+            continue;
+        };
+        if !meaning.units().contains(&unit) {
+            let fitting: Vec<&str> = meaning.units().iter().map(|unit| unit.as_str()).collect();
+            let accepted = format!(
+                "{}{}, as `{}` is written so",
+                if fitting.len() > 1 { "one of " } else { "" },
+                words_listed(&fitting),
+                meaning.as_str(),
+            );
+            let path = format!("telemetry_headers[{index}].unit");
+            mistakes.refuse(&path, format!("\"{}\"", unit.as_str()), accepted);
         }
     }
 }

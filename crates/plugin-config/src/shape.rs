@@ -1,5 +1,6 @@
 //! The one table of the configuration: which keys there are, and what each accepts.
 
+use crate::foreign_words::{APIS, MEANINGS, UNITS};
 use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
 use crate::near::nearest;
 use crate::text::{listed, number};
@@ -30,8 +31,8 @@ pub(crate) enum Shape {
     Duration,
     /// A text with a rule of its own.
     Text(TextRule),
-    /// The name of a metric that can be mirrored.
-    MirroredMetric,
+    /// A name of a list too long for a message.
+    Listed(&'static Listed),
     /// A list of such elements, at least one and at most so many, none twice.
     List(&'static Shape, usize),
     /// An object with these keys.
@@ -40,6 +41,15 @@ pub(crate) enum Shape {
     SwitchOrObject(&'static [Key]),
     /// An object from a histogram's name to its bounds.
     Buckets,
+}
+
+/// Names that stand on a page of their own.
+pub(crate) struct Listed {
+    pub(crate) names: &'static [&'static str],
+    /// What they are, in the plural.
+    noun: &'static str,
+    /// Which of those they are.
+    which: &'static str,
 }
 
 /// Texts with a rule of their own.
@@ -53,6 +63,8 @@ pub(crate) enum TextRule {
     Provider,
     /// A model's name as requests give it.
     Model,
+    /// A header's name as proxies hold it.
+    Header,
 }
 
 const fn optional(name: &'static str, shape: Shape) -> Key {
@@ -76,6 +88,10 @@ pub(crate) const TOP: &[Key] = &[
     optional("observe", Shape::Switch),
     optional("routes", Shape::List(&Shape::Object(ROUTE), 64)),
     optional("provider", Shape::Text(TextRule::Provider)),
+    optional(
+        "telemetry_headers",
+        Shape::List(&Shape::Object(TELEMETRY_HEADER), 32),
+    ),
     optional("profiles", Shape::List(&Shape::Choice(PROFILES), 2)),
     optional("semconv", Shape::Choice(SEMCONV)),
     optional("envoy_stats", Shape::SwitchOrObject(ENVOY_STATS)),
@@ -89,15 +105,27 @@ pub(crate) const TOP: &[Key] = &[
 
 const ROUTE: &[Key] = &[
     required("path_suffix", Shape::Text(TextRule::PathSuffix)),
-    required("api", Shape::Choice(APIS)),
+    required("api", Shape::Listed(&WATCHED_APIS)),
 ];
-const ENVOY_STATS: &[Key] = &[required("metrics", Shape::List(&Shape::MirroredMetric, 64))];
+const TELEMETRY_HEADER: &[Key] = &[
+    required("header", Shape::Text(TextRule::Header)),
+    required("meaning", Shape::Choice(&MEANINGS)),
+    required("unit", Shape::Choice(&UNITS)),
+];
+const ENVOY_STATS: &[Key] = &[required(
+    "metrics",
+    Shape::List(&Shape::Listed(&MIRRORED), 64),
+)];
 const SCRAPE: &[Key] = &[optional("path", Shape::Text(TextRule::Path))];
 const LABELS: &[Key] = &[
     optional("server_address", Shape::Switch),
     optional("upstream_cluster", Shape::Switch),
     optional("upstream_endpoint", Shape::Switch),
     optional("route", Shape::Switch),
+    optional("inference_objective", Shape::Switch),
+    optional("inference_fairness_id", Shape::Switch),
+    optional("inference_model_rewrite", Shape::Switch),
+    optional("destination_endpoint", Shape::Switch),
 ];
 const MODELS: &[Key] = &[
     optional("allow", Shape::List(&Shape::Text(TextRule::Model), 1_000)),
@@ -105,14 +133,17 @@ const MODELS: &[Key] = &[
 ];
 const LIMITS: &[Key] = &[optional("series", Shape::Whole(100, 200_000))];
 
-/// The APIs that a route can speak, each by its name in snake case.
-pub const APIS: &[&str] = &[
-    "chat_completions",
-    "completions",
-    "responses",
-    "embeddings",
-    "messages",
-];
+const WATCHED_APIS: Listed = Listed {
+    names: &APIS,
+    noun: "APIs",
+    which: "that `docs/FORMATS.md` names",
+};
+const MIRRORED: Listed = Listed {
+    names: MIRRORED_METRICS,
+    noun: "metrics",
+    which: "that `docs/METRICS.md` gives an Envoy stat",
+};
+
 /// The profiles that can be chosen; the third, `self`, is always on.
 pub(crate) const PROFILES: &[&str] = &["gen_ai", "inference"];
 /// The versions of the semantic conventions.
@@ -132,11 +163,8 @@ impl Shape {
                 format!("a duration from {least}ms to {most}s, such as `\"1s\"`")
             }
             Shape::Text(rule) => rule.accepted().to_owned(),
-            Shape::MirroredMetric => {
-                format!(
-                    "one of the {} metrics that `docs/METRICS.md` gives an Envoy stat",
-                    MIRRORED_METRICS.len()
-                )
+            Shape::Listed(Listed { noun, which, .. }) => {
+                format!("one of the {noun} {which}")
             }
             Shape::List(element, most) => {
                 format!(
@@ -155,12 +183,12 @@ impl Shape {
     /// The same with a guess of what was meant by a text that was given.
     pub(crate) fn accepted_instead_of(&self, given: &str) -> String {
         match self {
-            Shape::MirroredMetric => match nearest(given, &mut MIRRORED_METRICS.iter().copied()) {
-                Some(near) => {
-                    format!("`{near}`, or another that `docs/METRICS.md` gives an Envoy stat")
+            Shape::Listed(Listed { names, which, .. }) => {
+                match nearest(given, &mut names.iter().copied()) {
+                    Some(near) => format!("`{near}`, or another {which}"),
+                    None => self.accepted(),
                 }
-                None => self.accepted(),
-            },
+            }
             _ => self.accepted(),
         }
     }
@@ -172,7 +200,7 @@ impl TextRule {
         match self {
             TextRule::Path | TextRule::PathSuffix => 256,
             TextRule::Provider => 64,
-            TextRule::Model => 128,
+            TextRule::Model | TextRule::Header => 128,
         }
     }
 
@@ -187,6 +215,9 @@ impl TextRule {
             }
             TextRule::Provider => "a name of letters, digits, `.`, `_` and `-`, at most 64 bytes",
             TextRule::Model => "a model's name without control characters, 1 to 128 bytes",
+            TextRule::Header => {
+                "a header's name of lower-case letters, digits, `.`, `_` and `-`, at most 128 bytes"
+            }
         }
     }
 
@@ -202,6 +233,9 @@ impl TextRule {
                 bytes.all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             }
             TextRule::Model => !text.chars().any(char::is_control),
+            TextRule::Header => bytes.all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte)
+            }),
         }
     }
 }
@@ -220,7 +254,7 @@ pub(crate) fn key_names(keys: &[Key]) -> String {
 }
 
 /// Words as they stand in JSON, listed.
-fn words_listed(words: &[&str]) -> String {
+pub(crate) fn words_listed(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     listed(&mut quoted.iter().map(String::as_str))
 }
@@ -305,6 +339,13 @@ mod tests {
             (TextRule::Model, "Qwen/Qwen3-8B é".to_owned(), true),
             (TextRule::Model, "a\nb".to_owned(), false),
             (TextRule::Model, "m".repeat(129), false),
+            (TextRule::Header, "x-queue_time.2".to_owned(), true),
+            (TextRule::Header, "X-Queue".to_owned(), false),
+            (TextRule::Header, ":status".to_owned(), false),
+            (TextRule::Header, "x y".to_owned(), false),
+            (TextRule::Header, String::new(), false),
+            (TextRule::Header, "h".repeat(128), true),
+            (TextRule::Header, "h".repeat(129), false),
         ] {
             assert_eq!(rule.accepts(&text), expected, "{text}");
         }

@@ -9,7 +9,9 @@
 )]
 
 use expect_test::{Expect, expect};
-use plugin_config::{APIS, Config, HISTOGRAMS, MIRRORED_METRICS, Semconv, parse};
+use llm_payloads::Api;
+use plugin_config::{Config, HISTOGRAMS, MIRRORED_METRICS, Semconv, parse};
+use response_telemetry::{HeaderRule, Meaning, Unit};
 
 fn config(json: &str) -> Config {
     parse(json.as_bytes())
@@ -38,6 +40,13 @@ fn the_empty_configuration_observes_and_mirrors_and_serves_nothing() {
                 && !config.labels().route()
                 && !config.labels().server_address()
         );
+        assert!(
+            !config.labels().inference_objective()
+                && !config.labels().inference_fairness_id()
+                && !config.labels().inference_model_rewrite()
+                && !config.labels().destination_endpoint()
+        );
+        assert!(config.telemetry_headers().is_empty());
         assert!(config.routes().is_empty() && config.buckets().is_empty());
     }
 }
@@ -49,12 +58,18 @@ fn every_key_reaches_its_accessor() {
             "observe": true,
             "routes": [{"path_suffix": "/my/chat", "api": "chat_completions"}, {"path_suffix": "/m", "api": "messages"}],
             "provider": "vllm",
+            "telemetry_headers": [
+                {"header": "x-waited", "meaning": "queue_time", "unit": "microseconds"},
+                {"header": "x-hit", "meaning": "prompt_cache_hit", "unit": "flag"}
+            ],
             "profiles": ["inference"],
             "semconv": "head",
             "envoy_stats": {"metrics": ["inference.requests"]},
             "scrape": {"path": "/inferometer/metrics"},
             "buckets": {"inference.request.duration": [0.5, 1, 2e1]},
-            "labels": {"server_address": true, "upstream_cluster": false, "upstream_endpoint": true, "route": true},
+            "labels": {"server_address": true, "upstream_cluster": false, "upstream_endpoint": true, "route": true,
+                "inference_objective": true, "inference_fairness_id": true, "inference_model_rewrite": true,
+                "destination_endpoint": true},
             "models": {"allow": ["a", "b"], "max": 7},
             "limits": {"series": 500},
             "tick": "250ms"
@@ -67,7 +82,7 @@ fn every_key_reaches_its_accessor() {
         .collect();
     assert_eq!(
         routes,
-        [("/my/chat", "chat_completions"), ("/m", "messages")]
+        [("/my/chat", Api::ChatCompletions), ("/m", Api::Messages)]
     );
     assert_eq!(config.provider(), Some("vllm"));
     assert!(!config.profiles().gen_ai() && config.profiles().inference());
@@ -84,6 +99,17 @@ fn every_key_reaches_its_accessor() {
             && !labels.upstream_cluster()
             && labels.upstream_endpoint()
             && labels.route()
+            && labels.inference_objective()
+            && labels.inference_fairness_id()
+            && labels.inference_model_rewrite()
+            && labels.destination_endpoint()
+    );
+    assert_eq!(
+        config.telemetry_headers(),
+        [
+            HeaderRule::new("x-waited", Meaning::QueueTime, Unit::Microseconds),
+            HeaderRule::new("x-hit", Meaning::PromptCacheHit, Unit::Flag)
+        ]
     );
     assert_eq!(config.models().allow(), ["a", "b"]);
     assert_eq!(
@@ -97,13 +123,70 @@ fn every_key_reaches_its_accessor() {
 }
 
 #[test]
+fn each_label_has_its_own_switch() {
+    let switches = |json: &str| {
+        let labels = config(json).labels();
+        [
+            labels.server_address(),
+            labels.upstream_cluster(),
+            labels.upstream_endpoint(),
+            labels.route(),
+            labels.inference_objective(),
+            labels.inference_fairness_id(),
+            labels.inference_model_rewrite(),
+            labels.destination_endpoint(),
+        ]
+    };
+    let by_default = switches("{}");
+    for (place, name) in [
+        "server_address",
+        "upstream_cluster",
+        "upstream_endpoint",
+        "route",
+        "inference_objective",
+        "inference_fairness_id",
+        "inference_model_rewrite",
+        "destination_endpoint",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut expected = by_default;
+        expected[place] = !expected[place];
+        let json = format!(r#"{{"labels": {{"{name}": {}}}}}"#, expected[place]);
+        assert_eq!(switches(&json), expected, "{json}");
+    }
+}
+
+#[test]
+fn every_meaning_is_accepted_in_its_units_and_in_no_other() {
+    for meaning in Meaning::ALL {
+        for unit in Unit::ALL {
+            let json = format!(
+                r#"{{"telemetry_headers": [{{"header": "h", "meaning": "{}", "unit": "{}"}}]}}"#,
+                meaning.as_str(),
+                unit.as_str()
+            );
+            let rules = parse(json.as_bytes())
+                .map(|parsed| parsed.config.telemetry_headers().to_vec())
+                .ok();
+            let expected = meaning
+                .units()
+                .contains(&unit)
+                .then(|| vec![HeaderRule::new("h", meaning, unit)]);
+            assert_eq!(rules, expected, "{json}");
+        }
+    }
+}
+
+#[test]
 fn every_api_word_names_its_api() {
-    for api in APIS {
+    for api in Api::ALL {
         let json = format!(
             r#"{{"routes": [{{"path_suffix": "/x", "api": "{}"}}]}}"#,
-            api
+            api.as_str()
         );
-        assert_eq!(config(&json).routes()[0].api(), *api);
+        assert_eq!(config(&json).routes()[0].api(), api);
     }
 }
 
@@ -128,7 +211,7 @@ fn every_listed_metric_is_accepted_where_it_is_listed() {
 fn the_summary_names_the_roles() {
     assert_eq!(
         config("{}").summary(),
-        "observe on; scrape off; envoy_stats 20 metrics; tick 1000ms"
+        "observe on; scrape off; envoy_stats 23 metrics; tick 1000ms"
     );
     assert_eq!(
         config(r#"{"observe": false, "scrape": {}, "tick": "5s"}"#).summary(),
@@ -155,7 +238,7 @@ fn whole_numbers_may_be_written_as_floats_as_some_control_planes_do() {
 }
 
 #[test]
-fn all_bounds_up_to_the_limits_are_accepted() {
+fn all_lists_up_to_the_limits_are_accepted() {
     let bounds: Vec<String> = (1..=32).map(|bound| bound.to_string()).collect();
     let json = format!(
         r#"{{"buckets": {{"gen_ai.client.token.usage": [{}]}}}}"#,
@@ -163,6 +246,13 @@ fn all_bounds_up_to_the_limits_are_accepted() {
     );
     assert_eq!(config(&json).buckets()[0].1.len(), 32);
     config(r#"{"buckets": {"inference.request.duration": [0.000001, 1000000000]}}"#);
+    let headers: Vec<String> = (0..32)
+        .map(|index| {
+            format!(r#"{{"header": "h{index}", "meaning": "total_time", "unit": "seconds"}}"#)
+        })
+        .collect();
+    let json = format!(r#"{{"telemetry_headers": [{}]}}"#, headers.join(","));
+    assert_eq!(config(&json).telemetry_headers().len(), 32);
 }
 
 fn check_warnings(json: &str, expected: Expect) {
@@ -179,8 +269,11 @@ fn what_is_probably_not_meant_gives_a_warning() {
         ]],
     );
     check_warnings(
-        r#"{"observe": false, "scrape": {}, "tick": "2s", "labels": {}, "envoy_stats": true}"#,
-        expect![[r#"without effect while `observe` is `false`: `envoy_stats`, `labels`"#]],
+        r#"{"observe": false, "scrape": {}, "tick": "2s", "labels": {}, "envoy_stats": true,
+            "telemetry_headers": [{"header": "h", "meaning": "queue_time", "unit": "seconds"}]}"#,
+        expect![[
+            r#"without effect while `observe` is `false`: `telemetry_headers`, `envoy_stats`, `labels`"#
+        ]],
     );
     check_warnings(
         r#"{"profiles": ["inference"], "buckets": {"gen_ai.server.request.duration": [1]}}"#,

@@ -88,6 +88,18 @@ fn more_bounds_and_more_models_than_the_caps_are_refused() {
             "key `models.max`: it is missing; give at least 101, as `models.allow` has so many names"
         ],
     );
+    let headers: Vec<String> = (0..33)
+        .map(|index| {
+            format!(r#"{{"header": "h{index}", "meaning": "total_time", "unit": "seconds"}}"#)
+        })
+        .collect();
+    let json = format!(r#"{{"telemetry_headers": [{}]}}"#, headers.join(", "));
+    check(
+        &json,
+        expect![[
+            r#"key `telemetry_headers`: `[{"header": "h0", "meaning": "total_time", "unit": "seconds"…` is not accepted; give a list of 1 to 32 elements, each an object with the keys `header`, `meaning`, `unit`"#
+        ]],
+    );
     let routes: Vec<String> = (0..65)
         .map(|index| format!(r#"{{"path_suffix": "/{index}", "api": "messages"}}"#))
         .collect();

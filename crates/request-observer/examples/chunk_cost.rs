@@ -63,7 +63,7 @@ fn main() -> Result<(), SkipReason> {
             content_type: b"text/event-stream",
             ..ResponseHead::default()
         };
-        observer.response_headers(&head, false, Stamp(0));
+        observer.response_headers(&head, false, Stamp(0), &settings);
         let mut round = |round: u64| {
             let begin = Instant::now();
             for number in 0..CHUNKS_OF_A_ROUND {

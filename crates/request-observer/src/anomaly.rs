@@ -27,11 +27,35 @@ pub enum AnomalyKind {
     BytesNotSeen,
     /// Bytes came after the end of the answer.
     BodyAfterEnd,
+    /// A key stood twice in one object; the last one counted.
+    DuplicateKey,
+    /// A name held control characters or bytes that are no UTF-8, which were replaced.
+    MendedText,
+    /// A request body was empty, or JSON but no object.
+    RequestNotObject,
+    /// A header that is read was not printable ASCII, or a list where one value is expected.
+    OddHeader,
+    /// A header that tells of the inference had a value that cannot be.
+    BadHeaderValue,
+    /// More tokens were stated to be cached than were read.
+    ImpossibleUsage,
+    /// Output came after the event that ends a stream.
+    OutputAfterEnd,
+    /// A message of a stream had a wrong checksum and was dropped.
+    CorruptMessage,
+    /// The borders between the messages of a stream were lost, so nothing more of it was read.
+    BrokenFraming,
+    /// A message of a stream was compressed by itself and was not read.
+    CompressedMessage,
+    /// A compressed answer could not be decompressed.
+    CompressionCorrupt,
+    /// A compressed answer was given up because of its size, its density or its need of memory.
+    CompressionLimit,
 }
 
 impl AnomalyKind {
     /// Every kind, for tables and tests, in the order of [`AnomalyCounts`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 24] = [
         Self::OversizedEvent,
         Self::PayloadNotJson,
         Self::PayloadTruncated,
@@ -44,6 +68,18 @@ impl AnomalyKind {
         Self::ClockBackwards,
         Self::BytesNotSeen,
         Self::BodyAfterEnd,
+        Self::DuplicateKey,
+        Self::MendedText,
+        Self::RequestNotObject,
+        Self::OddHeader,
+        Self::BadHeaderValue,
+        Self::ImpossibleUsage,
+        Self::OutputAfterEnd,
+        Self::CorruptMessage,
+        Self::BrokenFraming,
+        Self::CompressedMessage,
+        Self::CompressionCorrupt,
+        Self::CompressionLimit,
     ];
 
     /// The kind in snake case, as a label value.
@@ -62,6 +98,18 @@ impl AnomalyKind {
             Self::ClockBackwards => "clock_backwards",
             Self::BytesNotSeen => "bytes_not_seen",
             Self::BodyAfterEnd => "body_after_end",
+            Self::DuplicateKey => "duplicate_key",
+            Self::MendedText => "mended_text",
+            Self::RequestNotObject => "request_not_object",
+            Self::OddHeader => "odd_header",
+            Self::BadHeaderValue => "bad_header_value",
+            Self::ImpossibleUsage => "impossible_usage",
+            Self::OutputAfterEnd => "output_after_end",
+            Self::CorruptMessage => "corrupt_message",
+            Self::BrokenFraming => "broken_framing",
+            Self::CompressedMessage => "compressed_message",
+            Self::CompressionCorrupt => "compression_corrupt",
+            Self::CompressionLimit => "compression_limit",
         }
     }
 }

@@ -19,6 +19,10 @@ pub(crate) struct Answer {
     pub(crate) payloads: u64,
     pub(crate) unreadable: u64,
     pub(crate) anomalies: AnomalyCounts,
+    /// Whether messages went by that were compressed by themselves.
+    pub(crate) has_unread_messages: bool,
+    /// Whether the borders between messages were lost.
+    pub(crate) framing_is_lost: bool,
 }
 
 impl Answer {
@@ -64,6 +68,23 @@ impl Answer {
         self.unreadable.saturating_sub(broken_off).saturating_mul(2) > self.payloads
     }
 
+    /// Notes a message that could not be read because of its own compression.
+    pub(crate) fn take_unread_message(&mut self) {
+        self.events = self.events.saturating_add(1);
+        self.has_unread_messages = true;
+    }
+
+    /// Notes that the borders between the messages of the stream are lost.
+    pub(crate) fn lose_framing(&mut self) {
+        self.anomalies.add(AnomalyKind::BrokenFraming, 1);
+        self.framing_is_lost = true;
+    }
+
+    /// Whether the answer could be read so far, as a whole.
+    pub(crate) fn is_readable(&self) -> bool {
+        !self.framing_is_lost && !self.is_mostly_malformed()
+    }
+
     fn take_unreadable(&mut self, state: PayloadState) {
         self.unreadable = self.unreadable.saturating_add(1);
         let kind = match state {
@@ -85,6 +106,11 @@ impl Answer {
         if self.model.is_none() {
             self.model = event.model;
         }
+        let oddities = event.oddities;
+        self.anomalies
+            .add(AnomalyKind::DuplicateKey, oddities.duplicate_keys);
+        self.anomalies
+            .add(AnomalyKind::MendedText, oddities.mended_texts);
         if event.bad_numbers > 0 {
             self.anomalies
                 .add(AnomalyKind::BadTokenNumber, event.bad_numbers);

@@ -1,16 +1,19 @@
 //! Decides how a request ended, from what was seen of it and what the proxy says.
 
-use llm_payloads::{ErrorKind, FinishReason, Text};
+use grpc_frames::StatusCode;
+use llm_payloads::{Api, EndRule, ErrorKind, FinishReason, Text};
 
 use crate::answer::Answer;
+use crate::body_reader::BodyReader;
 use crate::ending::{Ending, flag, is_success};
-use crate::observer::BodyMode;
 use crate::{Outcome, UsageReason};
 
 /// What was seen of a response.
 pub(crate) struct Seen<'a> {
     pub(crate) status: Option<u16>,
-    pub(crate) mode: BodyMode,
+    pub(crate) grpc_status: Option<StatusCode>,
+    pub(crate) api: Api,
+    pub(crate) body: &'a BodyReader,
     /// Whether the response's own end was seen.
     pub(crate) has_ended: bool,
     pub(crate) answer: &'a Answer,
@@ -21,6 +24,8 @@ pub(crate) struct Seen<'a> {
 pub(crate) struct Verdict {
     pub(crate) outcome: Outcome,
     pub(crate) origin: Origin,
+    /// The status of gRPC that says so.
+    grpc_status: Option<StatusCode>,
 }
 
 /// Who made the response.
@@ -36,29 +41,46 @@ pub(crate) enum Origin {
     UpstreamAccepted,
 }
 
+impl Seen<'_> {
+    /// The status with which a gRPC exchange failed.
+    fn failed_grpc_status(&self) -> Option<StatusCode> {
+        self.grpc_status
+            .filter(|code| self.is_grpc() && *code != StatusCode::Ok)
+    }
+
+    fn is_grpc(&self) -> bool {
+        self.api.dialect().rules.end == EndRule::GrpcStatus
+    }
+}
+
 impl Verdict {
     pub(crate) fn of(seen: &Seen<'_>, ending: &Ending<'_>) -> Self {
         let Some(status) = seen.status else {
             return Self {
                 outcome: unanswered(ending),
                 origin: Origin::None,
+                grpc_status: None,
             };
         };
         if ending.is_local(status) {
             return Self {
                 outcome: proxy_answer(status, ending),
                 origin: Origin::Proxy,
+                grpc_status: None,
             };
         }
         if !is_success(status) {
             return Self {
                 outcome: refusal(status, seen.answer),
                 origin: Origin::UpstreamRefused(status),
+                grpc_status: None,
             };
         }
+        let outcome = accepted_answer(status, seen, ending);
         Self {
-            outcome: accepted_answer(status, seen, ending),
+            outcome,
             origin: Origin::UpstreamAccepted,
+            grpc_status: seen.failed_grpc_status(),
         }
     }
 
@@ -66,6 +88,9 @@ impl Verdict {
     pub(crate) fn error_type(self) -> Option<Text> {
         match (self.outcome, self.origin) {
             (Outcome::Success, _) => None,
+            _ if self.grpc_status.is_some() => {
+                self.grpc_status.map(|code| Text::from(code.as_str()))
+            }
             (_, Origin::UpstreamRefused(status)) => Some(Text::from(status.to_string().as_str())),
             (outcome, _) => Some(Text::from(outcome.as_str())),
         }
@@ -73,17 +98,22 @@ impl Verdict {
 
     /// Why usage is not fully stated, if it is not.
     pub(crate) fn usage_reason(self, seen: &Seen<'_>, was_requested: bool) -> UsageReason {
-        if self.origin == Origin::None {
+        if matches!(self.origin, Origin::None | Origin::Proxy) {
             return UsageReason::NoResponse;
         }
-        let failed = self.outcome == Outcome::InStreamError || seen.answer.error.is_some();
+        let failed = self.outcome == Outcome::InStreamError
+            || self.grpc_status.is_some()
+            || seen.answer.error.is_some();
         if self.origin != Origin::UpstreamAccepted || failed {
             return UsageReason::Error;
         }
-        if let BodyMode::Opaque(reason) = seen.mode {
-            return reason;
+        if let BodyReader::Opaque(reason) = seen.body {
+            return *reason;
         }
         let answer = seen.answer;
+        if answer.has_unread_messages {
+            return UsageReason::CompressedMessage;
+        }
         if answer.usage.is_incomplete() {
             return UsageReason::TooManyChoices;
         }
@@ -161,6 +191,9 @@ fn refusal(status: u16, answer: &Answer) -> Outcome {
 /// An upstream answered 2xx: an error in the answer beats all, then its terminal event, then what broke it off.
 fn accepted_answer(status: u16, seen: &Seen<'_>, ending: &Ending<'_>) -> Outcome {
     let answer = seen.answer;
+    if let Some(code) = seen.failed_grpc_status() {
+        return grpc_failure(code, answer, ending);
+    }
     if let Some(error) = answer.error {
         return if error.kind == ErrorKind::ContentFilter {
             Outcome::ContentFilter
@@ -193,15 +226,31 @@ fn accepted_answer(status: u16, seen: &Seen<'_>, ending: &Ending<'_>) -> Outcome
     if failed {
         return Outcome::InStreamError;
     }
-    match seen.mode {
+    match seen.body {
         _ if matches!(status, 204 | 205) => Outcome::Success,
         // Nothing can be said of such a body but whether it ended.
-        BodyMode::Opaque(_) if seen.has_ended || ending.known => Outcome::Success,
-        BodyMode::Stream | BodyMode::Whole if answer.is_mostly_malformed() => {
-            Outcome::MalformedStream
-        }
-        BodyMode::NotBegun | BodyMode::Opaque(_) | BodyMode::Stream | BodyMode::Whole => {
-            Outcome::TruncatedStream
-        }
+        BodyReader::Opaque(_) if seen.has_ended || ending.known => Outcome::Success,
+        BodyReader::NotBegun | BodyReader::Opaque(_) => Outcome::TruncatedStream,
+        _ if !answer.is_readable() => Outcome::MalformedStream,
+        _ => Outcome::TruncatedStream,
+    }
+}
+
+/// A gRPC exchange ended with another status than OK, which HTTP calls 200 all the same.
+fn grpc_failure(code: StatusCode, answer: &Answer, ending: &Ending<'_>) -> Outcome {
+    match code {
+        StatusCode::Cancelled if ending.has(flag::CLIENT) => Outcome::ClientCancel,
+        StatusCode::DeadlineExceeded => Outcome::Timeout,
+        StatusCode::ResourceExhausted | StatusCode::Unavailable => Outcome::Overloaded,
+        StatusCode::InvalidArgument
+        | StatusCode::NotFound
+        | StatusCode::PermissionDenied
+        | StatusCode::FailedPrecondition
+        | StatusCode::OutOfRange
+        | StatusCode::Unimplemented
+        | StatusCode::Unauthenticated => Outcome::InvalidRequest,
+        StatusCode::Cancelled => Outcome::InStreamError,
+        _ if answer.events > 0 => Outcome::InStreamError,
+        _ => Outcome::HttpError,
     }
 }

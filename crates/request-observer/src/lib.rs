@@ -19,7 +19,7 @@
 //! assert_eq!(observer.request_model(), Some("qwen3"));
 //!
 //! let head = ResponseHead { status: 200, content_type: b"text/event-stream", ..ResponseHead::default() };
-//! observer.response_headers(&head, false, Stamp(2 * MILLISECOND));
+//! observer.response_headers(&head, false, Stamp(2 * MILLISECOND), &settings);
 //! let chunks: [&[u8]; 4] = [
 //!     b"data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",
 //!     b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n",
@@ -51,39 +51,51 @@
 //! ran out. A stream that ended by itself without its terminal event is truncated; one whose payloads are mostly not
 //! JSON is malformed; a whole JSON body that was cut is truncated, one that is not JSON malformed. An upstream's
 //! status other than 2xx is told by the status, and by the error's codes where the context length or a content filter
-//! is meant. The proxy's own answers are told by its flags.
+//! is meant. A gRPC exchange is told by its `grpc-status`. The proxy's own answers are told by its flags.
 //!
 //! # What this crate does not do
 //!
-//! It reads no clock and no sockets, and keeps no text of prompts and answers. It does not decompress: a compressed
-//! answer is measured by its bytes alone, as is one that is neither server-sent events nor JSON. It does not merge or
-//! count records.
+//! It reads no clock and no sockets, and keeps no text of prompts and answers. An answer in a framing or a compression
+//! that it does not know is measured by its bytes alone. gRPC messages that are compressed one by one are counted and
+//! not read. It does not merge or count records.
 //!
 //! # Limits
 //!
-//! Memory per request is constant (about 3 KiB): no body is held. Nothing is allocated for an ordinary chunk; an
+//! Memory per request is constant (about 4 KiB): no body is held. A compressed answer needs its decompressor besides,
+//! whose memory is bounded for each and, by a [`Budget`], for all at once. Nothing is allocated for an ordinary chunk; an
 //! answer of several choices allocates once for each further one, and at most 64 are followed. An event of more than
 //! 1 MiB is given up, skipped and counted. Events that come in one chunk share its stamp. The gap before an event that
 //! only the end of the stream completes may be left out of the gap histogram.
 
 mod anomaly;
 mod answer;
+mod body_reader;
 mod classify;
+mod closing;
+mod decoding;
 mod ending;
+mod event_stream_reader;
+mod grpc_reader;
 mod observer;
 mod outcome;
+mod payload;
+mod purpose;
 mod record;
 mod route;
-mod stream_reader;
+mod sequence_reader;
+mod sse_reader;
 mod usage_status;
 mod usage_tracker;
 
 pub use anomaly::{AnomalyCounts, AnomalyKind};
 pub use ending::Ending;
 pub use llm_payloads::{Api, FinishReason, Text, Usage};
-pub use observer::{Phase, RequestObserver, ResponseHead};
+pub use body_decompression::Budget;
+pub use observer::{Phase, RequestObserver, ResponseHead, ResponseTrailers};
 pub use outcome::Outcome;
+pub use purpose::Purpose;
 pub use record::RequestRecord;
+pub use response_telemetry::{OrcaReport, Telemetry};
 pub use request_timeline::{Durations, GapHistogram, MAX_GAP_BUCKETS, Stamp};
 pub use route::{RequestHead, Settings, SkipReason};
 pub use usage_status::{UsageReason, UsageStatus};

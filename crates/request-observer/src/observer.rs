@@ -1,15 +1,18 @@
 //! The state machine of one request: one method a callback, one record at the end.
 
-use llm_payloads::{AnswerScan, Api, PayloadState, RequestFacts, RequestScan, Usage};
+use json_sequence::Shape;
+use llm_payloads::{AnswerScan, Api, EndRule, RequestScan, Text};
 use request_timeline::{Moment, Stamp, Timeline};
+use response_telemetry::Telemetry;
 
 use crate::answer::Answer;
-use crate::classify::{Origin, Seen, Verdict};
-use crate::ending::{Ending, is_success};
-use crate::route::{is_encoded, is_media_type};
-use crate::stream_reader::{Reading, StreamReader};
+use crate::body_reader::BodyReader;
+use crate::decoding::{self, Decoding, DecodingFailure};
+use crate::ending::is_success;
+use crate::payload::Reading;
+use crate::route::{is_media_type, is_odd, starts_with_ignoring_case};
 use crate::{
-    AnomalyKind, RequestHead, RequestRecord, Settings, SkipReason, UsageReason, UsageStatus,
+    AnomalyKind, Ending, Purpose, RequestHead, RequestRecord, Settings, SkipReason, UsageReason,
 };
 
 /// What is read of a response's head. A header that is absent is empty.
@@ -21,6 +24,19 @@ pub struct ResponseHead<'a> {
     pub content_type: &'a [u8],
     /// `content-encoding`.
     pub content_encoding: &'a [u8],
+    /// `grpc-status`, which stands here where nothing but trailers follows.
+    pub grpc_status: &'a [u8],
+    /// What the headers tell of the inference.
+    pub telemetry: Option<&'a Telemetry>,
+}
+
+/// What is read of a response's trailers. A trailer that is absent is empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResponseTrailers<'a> {
+    /// `grpc-status`.
+    pub grpc_status: &'a [u8],
+    /// What the trailers tell of the inference.
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// Where a request is.
@@ -30,7 +46,7 @@ pub enum Phase {
     Prefill,
     /// Tokens are coming.
     Decode,
-    /// The exchange has ended.
+    /// The exchange has ended, or is none of a client's.
     Ended,
 }
 
@@ -49,39 +65,33 @@ impl Phase {
     }
 }
 
-/// How the response body is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BodyMode {
-    /// No response headers have come.
-    NotBegun,
-    /// As server-sent events.
-    Stream,
-    /// As one JSON document.
-    Whole,
-    /// Not at all, for a reason.
-    Opaque(UsageReason),
-}
-
 /// Watches one request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RequestObserver {
-    api: Api,
-    timeline: Timeline,
-    request: RequestScan,
-    request_has_ended: bool,
-    status: Option<u16>,
-    is_stream: bool,
-    mode: BodyMode,
-    reader: StreamReader,
-    scan: AnswerScan,
-    answer: Answer,
+    /// The API that the path leads to.
+    pub(crate) path_api: Api,
+    /// The API as it is known by now: where several share a path, the request body tells.
+    pub(crate) api: Api,
+    pub(crate) path_model: Option<Text>,
+    pub(crate) timeline: Timeline,
+    pub(crate) request: RequestScan,
+    pub(crate) request_has_ended: bool,
+    pub(crate) status: Option<u16>,
+    pub(crate) grpc_status: Option<grpc_frames::StatusCode>,
+    pub(crate) is_stream: bool,
+    pub(crate) decoding: Decoding,
+    pub(crate) body: BodyReader,
+    pub(crate) scan: AnswerScan,
+    pub(crate) answer: Answer,
+    pub(crate) telemetry: Telemetry,
     chunks: u32,
-    body_bytes: u64,
-    inspected_bytes: u64,
-    first_token_chunk: Option<u32>,
-    first_token_offset: Option<u64>,
+    /// Bytes of the body after its compression was undone.
+    decoded_bytes: u64,
+    pub(crate) inspected_bytes: u64,
+    pub(crate) first_token_chunk: Option<u32>,
+    pub(crate) first_token_offset: Option<u64>,
     /// Whether the response's own end was seen.
-    response_has_ended: bool,
+    pub(crate) response_has_ended: bool,
     body_is_finished: bool,
     is_closed: bool,
 }
@@ -98,19 +108,32 @@ impl RequestObserver {
         now: Stamp,
     ) -> Result<Self, SkipReason> {
         let api = head.api(settings)?;
+        let mut answer = Answer::default();
+        let odd_headers = [head.path, head.content_type, head.content_encoding]
+            .into_iter()
+            .filter(|value| is_odd(value))
+            .count();
+        answer.anomalies.add(
+            AnomalyKind::OddHeader,
+            u32::try_from(odd_headers).unwrap_or(u32::MAX),
+        );
         Ok(Self {
+            path_api: api,
             api,
+            path_model: api.model_in_path(head.path),
             timeline: Timeline::new(now),
             request: RequestScan::new(api),
             request_has_ended: false,
             status: None,
+            grpc_status: None,
             is_stream: false,
-            mode: BodyMode::NotBegun,
-            reader: StreamReader::new(),
+            decoding: Decoding::Identity,
+            body: BodyReader::NotBegun,
             scan: AnswerScan::new(api),
-            answer: Answer::default(),
+            answer,
+            telemetry: Telemetry::default(),
             chunks: 0,
-            body_bytes: 0,
+            decoded_bytes: 0,
             inspected_bytes: 0,
             first_token_chunk: None,
             first_token_offset: None,
@@ -136,26 +159,34 @@ impl RequestObserver {
         if end {
             self.request_has_ended = true;
             self.timeline.mark(Moment::RequestEnd, now);
+            self.settle_api();
         }
     }
 
     /// Takes the response headers; `end` is whether no body follows. Only the first call counts.
-    pub fn response_headers(&mut self, head: &ResponseHead<'_>, end: bool, now: Stamp) {
+    pub fn response_headers(
+        &mut self,
+        head: &ResponseHead<'_>,
+        end: bool,
+        now: Stamp,
+        settings: &Settings,
+    ) {
         if self.is_closed || self.status.is_some() {
             return;
         }
         self.timeline.mark(Moment::ResponseHeaders, now);
+        self.settle_api();
         self.status = Some(head.status);
-        self.is_stream = is_media_type(head.content_type, b"text/event-stream");
-        self.mode = if is_encoded(head.content_encoding) {
-            BodyMode::Opaque(UsageReason::Compressed)
-        } else if self.is_stream {
-            BodyMode::Stream
-        } else if is_media_type(head.content_type, b"application/json") {
-            BodyMode::Whole
-        } else {
-            BodyMode::Opaque(UsageReason::UnknownType)
-        };
+        self.take_fields(head.grpc_status, head.telemetry);
+        if is_odd(head.content_type) || is_odd(head.content_encoding) {
+            self.answer.anomalies.add(AnomalyKind::OddHeader, 1);
+        }
+        self.body = self.framing(head);
+        match Decoding::from_header(head.content_encoding, settings) {
+            _ if !self.body.wants_bytes() => {}
+            Ok(decoding) => self.decoding = decoding,
+            Err(failure) => self.give_up_decoding(failure),
+        }
         let facts = self.request.facts();
         if facts.echo && self.api == Api::ChatCompletions && !facts.echoed_text.is_empty() {
             self.scan.expect_echo(facts.echoed_text, facts.choices);
@@ -168,7 +199,7 @@ impl RequestObserver {
     /// Whether the bytes of the response body are wanted. Where not, their number is enough.
     #[must_use]
     pub fn wants_response_body(&self) -> bool {
-        !self.body_is_finished && matches!(self.mode, BodyMode::Stream | BodyMode::Whole)
+        !self.body_is_finished && self.body.wants_bytes()
     }
 
     /// Takes a chunk of the response body; `end` is whether it is the last.
@@ -177,15 +208,10 @@ impl RequestObserver {
             return;
         }
         let bounds = settings.gap_bounds_nanos.as_slice();
-        match self.mode {
-            BodyMode::Stream => self.stream_bytes(bytes, now, bounds),
-            BodyMode::Whole => self.scan.push(bytes),
-            BodyMode::NotBegun | BodyMode::Opaque(_) => {}
-        }
         if self.wants_response_body() {
             self.inspected_bytes = self.inspected_bytes.saturating_add(length(bytes.len()));
+            self.decode(bytes, now, bounds);
         }
-        self.body_bytes = self.body_bytes.saturating_add(length(bytes.len()));
         if end {
             self.end_response(now, Some(bounds));
         }
@@ -198,10 +224,9 @@ impl RequestObserver {
         if !self.begin_chunk(size, now) {
             return;
         }
-        self.body_bytes = self.body_bytes.saturating_add(length(size));
         if size > 0 && self.wants_response_body() {
             self.answer.anomalies.add(AnomalyKind::BytesNotSeen, 1);
-            self.mode = BodyMode::Opaque(UsageReason::BytesNotSeen);
+            self.stop_reading(UsageReason::BytesNotSeen);
         }
         if end {
             self.end_response(now, None);
@@ -209,8 +234,9 @@ impl RequestObserver {
     }
 
     /// Takes the response trailers, which end the response.
-    pub fn response_trailers(&mut self, now: Stamp) {
+    pub fn response_trailers(&mut self, trailers: &ResponseTrailers<'_>, now: Stamp) {
         if !self.is_closed && !self.response_has_ended {
+            self.take_fields(trailers.grpc_status, trailers.telemetry);
             self.end_response(now, None);
         }
     }
@@ -218,7 +244,7 @@ impl RequestObserver {
     /// Where the request is.
     #[must_use]
     pub fn phase(&self) -> Phase {
-        if self.is_closed || self.timeline.has_ended() {
+        if self.is_closed || self.timeline.has_ended() || self.purpose() != Purpose::Client {
             Phase::Ended
         } else if self.timeline.has_first_token() {
             Phase::Decode
@@ -227,17 +253,33 @@ impl RequestObserver {
         }
     }
 
+    /// What the request is for, as far as it is known: until its body has told, it is not taken for a client's where
+    /// the path alone does not say that a model is asked.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        let facts = self.request.facts();
+        if self.path_api.dialect().rules.needs_marker && facts.speaks.is_none() {
+            Purpose::UnrecognisedBody
+        } else if facts.prefill_leg {
+            Purpose::PrefillLeg
+        } else if facts.health_probe {
+            Purpose::HealthProbe
+        } else {
+            Purpose::Client
+        }
+    }
+
     /// The model that the client asks for, as soon as it is known.
     #[must_use]
     pub fn request_model(&self) -> Option<&str> {
-        self.request
-            .facts()
-            .model
+        let in_body = || self.request.facts().model.as_ref();
+        self.path_model
             .as_ref()
+            .or_else(in_body)
             .map(llm_payloads::Text::as_str)
     }
 
-    /// The API that is spoken.
+    /// The API that is spoken, as far as it is known.
     #[must_use]
     pub const fn api(&self) -> Api {
         self.api
@@ -264,7 +306,65 @@ impl RequestObserver {
         self.finish_body(now, None);
         self.timeline.mark(Moment::End, now);
         self.is_closed = true;
+        self.settle_api();
         Some(self.record(ending))
+    }
+
+    /// Takes the API that the request body tells, before the answer is read.
+    fn settle_api(&mut self) {
+        if let Some(api) = self.request.facts().speaks
+            && self.path_api.dialect().rules.needs_marker
+            && api != self.api
+        {
+            self.api = api;
+            if self.status.is_none() {
+                self.scan = AnswerScan::new(api);
+            }
+        }
+    }
+
+    /// Takes what stands in headers and trailers alike.
+    fn take_fields(&mut self, grpc_status: &[u8], telemetry: Option<&Telemetry>) {
+        if let Some(code) = grpc_frames::StatusCode::from_header(grpc_status) {
+            self.grpc_status = Some(code);
+        }
+        if let Some(telemetry) = telemetry {
+            self.telemetry.update(telemetry);
+        }
+    }
+
+    /// How the body is to be read, and whether it is a stream: its content type decides, and for JSON the API.
+    fn framing(&mut self, head: &ResponseHead<'_>) -> BodyReader {
+        let is_type = |media_type: &[u8]| is_media_type(head.content_type, media_type);
+        let rules = &self.api.dialect().rules;
+        let (body, is_stream) = if is_type(b"text/event-stream") {
+            (BodyReader::LabelledSse, true)
+        } else if is_type(b"application/json") {
+            if rules.answer_is_sequence && is_success(head.status) {
+                (BodyReader::sequence(Shape::Array), true)
+            } else {
+                (BodyReader::Whole, false)
+            }
+        } else if is_type(b"application/x-ndjson")
+            || is_type(b"application/jsonl")
+            || is_type(b"application/stream+json")
+        {
+            (BodyReader::sequence(Shape::Lines), true)
+        } else if is_type(b"application/vnd.amazon.eventstream") {
+            (
+                BodyReader::EventStream(crate::event_stream_reader::EventStreamReader::new()),
+                true,
+            )
+        } else if starts_with_ignoring_case(head.content_type, b"application/grpc") {
+            (
+                BodyReader::Grpc(crate::grpc_reader::GrpcReader::new()),
+                rules.streams_by_default,
+            )
+        } else {
+            (BodyReader::Opaque(UsageReason::UnknownType), false)
+        };
+        self.is_stream = is_stream;
+        body
     }
 
     /// Notes a chunk; whether it is to be read on.
@@ -285,24 +385,67 @@ impl RequestObserver {
         true
     }
 
-    fn stream_bytes(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
+    /// Reads a chunk, its compression undone.
+    fn decode(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
+        let Decoding::Compressed(mut decompressor) =
+            std::mem::replace(&mut self.decoding, Decoding::Identity)
+        else {
+            self.read(bytes, now, bounds);
+            return;
+        };
+        let verdict = decompressor.push(bytes, &mut |part| self.read(part, now, bounds));
+        match verdict {
+            Ok(()) => self.decoding = Decoding::Compressed(decompressor),
+            Err(given_up) => self.give_up_decoding(DecodingFailure::GivenUp(given_up)),
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
         let mut reading = Reading {
             api: self.api,
             scan: &mut self.scan,
             answer: &mut self.answer,
             timeline: &mut self.timeline,
             now,
+            is_timed: self.is_stream,
             gap_bounds: Some(bounds),
         };
-        if let Some(consumed) = self.reader.push(bytes, &mut reading) {
+        if let Some(consumed) = self.body.push(bytes, &mut reading) {
             self.first_token_chunk = Some(self.chunks.saturating_sub(1));
-            self.first_token_offset = Some(self.body_bytes.saturating_add(length(consumed)));
+            self.first_token_offset = Some(self.decoded_bytes.saturating_add(length(consumed)));
         }
+        self.decoded_bytes = self.decoded_bytes.saturating_add(length(bytes.len()));
+    }
+
+    fn give_up_decoding(&mut self, failure: DecodingFailure) {
+        let reason = match failure {
+            DecodingFailure::UnknownCoding => UsageReason::Compressed,
+            DecodingFailure::GivenUp(given_up) => {
+                self.answer.anomalies.add(decoding::anomaly(given_up), 1);
+                UsageReason::DecompressionGivenUp
+            }
+        };
+        self.stop_reading(reason);
+    }
+
+    fn stop_reading(&mut self, reason: UsageReason) {
+        self.decoding = Decoding::Identity;
+        self.body = BodyReader::Opaque(reason);
     }
 
     fn end_response(&mut self, now: Stamp, bounds: Option<&[u64]>) {
         self.finish_body(now, bounds);
         self.response_has_ended = true;
+        let is_over = match self.api.dialect().rules.end {
+            // Nothing but the stream's own end tells that it is whole.
+            EndRule::Close => self.is_stream && self.answer.is_readable(),
+            EndRule::GrpcStatus => self.grpc_status == Some(grpc_frames::StatusCode::Ok),
+            EndRule::Marker | EndRule::Finish => false,
+        };
+        if is_over && !self.answer.is_terminal {
+            self.answer.is_terminal = true;
+            self.timeline.mark(Moment::Terminal, now);
+        }
         self.timeline.mark(Moment::End, now);
     }
 
@@ -310,143 +453,31 @@ impl RequestObserver {
         if self.body_is_finished {
             return;
         }
-        match self.mode {
-            BodyMode::Stream => {
-                let had_first_token = self.timeline.has_first_token();
-                self.reader.finish(&mut Reading {
-                    api: self.api,
-                    scan: &mut self.scan,
-                    answer: &mut self.answer,
-                    timeline: &mut self.timeline,
-                    now,
-                    gap_bounds,
-                });
-                if !had_first_token && self.timeline.has_first_token() {
-                    self.first_token_chunk = Some(self.chunks.saturating_sub(1));
-                    self.first_token_offset = Some(self.body_bytes);
-                }
+        self.decoding = Decoding::Identity;
+        if let BodyReader::Whole = self.body {
+            let body = self.scan.finish();
+            self.answer.take_body(self.api, &body);
+            if self.answer.is_terminal {
+                self.timeline.mark(Moment::Terminal, now);
             }
-            BodyMode::Whole => {
-                let body = self.scan.finish();
-                self.answer.take_body(self.api, &body);
-                if self.answer.is_terminal {
-                    self.timeline.mark(Moment::Terminal, now);
-                }
+        } else {
+            let had_first_token = self.timeline.has_first_token();
+            self.body.finish(&mut Reading {
+                api: self.api,
+                scan: &mut self.scan,
+                answer: &mut self.answer,
+                timeline: &mut self.timeline,
+                now,
+                is_timed: self.is_stream,
+                gap_bounds,
+            });
+            if !had_first_token && self.timeline.has_first_token() {
+                self.first_token_chunk = Some(self.chunks.saturating_sub(1));
+                self.first_token_offset = Some(self.decoded_bytes);
             }
-            BodyMode::NotBegun | BodyMode::Opaque(_) => {}
         }
         self.body_is_finished = true;
     }
-
-    fn record(&mut self, ending: &Ending<'_>) -> RequestRecord {
-        let facts = self.request.finish();
-        let seen = Seen {
-            status: self.status,
-            mode: self.mode,
-            has_ended: self.response_has_ended,
-            answer: &self.answer,
-        };
-        let verdict = Verdict::of(&seen, ending);
-        let usage = self.answer.usage.usage(facts.prompts, facts.choices);
-        let estimated_output = Some(self.timeline.output_events())
-            .filter(|events| *events > 0 && usage.output.is_none());
-        let was_requested =
-            !self.is_stream || facts.include_usage == Some(true) || !self.usage_is_asked_for();
-        let reason = verdict.usage_reason(&seen, was_requested);
-        let (usage_status, usage_reason) = self.usage_status(&usage, reason);
-        let attempts = ending
-            .attempts
-            .filter(|_| ending.known)
-            .unwrap_or(match verdict.origin {
-                Origin::UpstreamAccepted | Origin::UpstreamRefused(_) => 1,
-                Origin::None | Origin::Proxy => 0,
-            });
-        self.note_anomalies(&facts);
-        RequestRecord {
-            api: self.api,
-            request_model: facts.model,
-            response_model: self.answer.model,
-            accepted: verdict.origin == Origin::UpstreamAccepted,
-            stream: if self.status.is_some() {
-                self.is_stream
-            } else {
-                facts.stream.unwrap_or_default()
-            },
-            status: self.status.or_else(|| code(ending)),
-            outcome: verdict.outcome,
-            error_type: verdict.error_type(),
-            finish_reason: self.answer.finish,
-            attempts,
-            choices: facts.choices.saturating_mul(facts.prompts),
-            usage,
-            usage_status,
-            usage_reason,
-            estimated_output,
-            durations: self.timeline.durations(),
-            gaps: self.timeline.gaps().clone(),
-            anomalies: self.answer.anomalies,
-            events: self.answer.events,
-            inspected_bytes: self.inspected_bytes,
-            first_token_chunk: self.first_token_chunk,
-            first_token_offset: self.first_token_offset,
-        }
-    }
-
-    /// Whether a stream of this API states its usage only if it is asked to.
-    const fn usage_is_asked_for(&self) -> bool {
-        matches!(self.api, Api::ChatCompletions | Api::Completions)
-    }
-
-    fn usage_status(&self, usage: &Usage, reason: UsageReason) -> (UsageStatus, UsageReason) {
-        let output_is_known = usage.output.is_some() || self.api == Api::Embeddings;
-        let has_holes = matches!(
-            reason,
-            UsageReason::TooManyChoices | UsageReason::BytesNotSeen
-        );
-        match (usage.input.is_some(), output_is_known) {
-            (true, true) if !has_holes => (UsageStatus::Reported, UsageReason::None),
-            _ if usage.input.is_some() || usage.output.is_some() => (UsageStatus::Partial, reason),
-            _ if self.timeline.output_events() > 0 => (UsageStatus::Estimated, reason),
-            _ => (UsageStatus::Missing, reason),
-        }
-    }
-
-    fn note_anomalies(&mut self, facts: &RequestFacts) {
-        let broke_off = facts.state == PayloadState::Truncated && self.request_has_ended;
-        let is_not_json = matches!(facts.state, PayloadState::Malformed | PayloadState::TooDeep);
-        let cut_texts = [facts.model, self.answer.model]
-            .iter()
-            .flatten()
-            .filter(|text| text.is_cut())
-            .count();
-        let counts = [
-            (
-                AnomalyKind::RequestNotJson,
-                u32::from(broke_off || is_not_json),
-            ),
-            (AnomalyKind::BadRequestNumber, facts.bad_numbers),
-            (
-                AnomalyKind::CutText,
-                u32::try_from(cut_texts).unwrap_or(u32::MAX),
-            ),
-            (AnomalyKind::ClockBackwards, self.timeline.backwards()),
-            (
-                AnomalyKind::TooManyChoices,
-                u32::from(self.answer.usage.is_incomplete()),
-            ),
-        ];
-        for (kind, times) in counts {
-            self.answer.anomalies.add(kind, times);
-        }
-    }
-}
-
-/// The proxy's code, where it is one that a response can have.
-fn code(ending: &Ending<'_>) -> Option<u16> {
-    let code = ending.code.filter(|_| ending.known)?;
-    u16::try_from(code)
-        .ok()
-        .filter(|code| (100..=599).contains(code))
 }
 
 fn length(size: usize) -> u64 {

@@ -2,14 +2,17 @@
 
 use llm_payloads::{Api, FinishReason, Text, Usage};
 use request_timeline::{Durations, GapHistogram};
+use response_telemetry::Telemetry;
 
-use crate::{AnomalyCounts, Outcome, UsageReason, UsageStatus};
+use crate::{AnomalyCounts, Outcome, Purpose, UsageReason, UsageStatus};
 
 /// Everything that is known of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
     /// The API that was spoken.
     pub api: Api,
+    /// What the request was for.
+    pub purpose: Purpose,
     /// The model that the client asked for.
     pub request_model: Option<Text>,
     /// The model that the answer names.
@@ -43,6 +46,8 @@ pub struct RequestRecord {
     pub durations: Durations,
     /// The gaps between output events.
     pub gaps: GapHistogram,
+    /// What the headers and trailers of the answer say of the inference: the server's own word.
+    pub telemetry: Telemetry,
     /// What was odd.
     pub anomalies: AnomalyCounts,
     /// The number of the answer's events: those of a stream that carried data, or one for a whole body.
@@ -51,6 +56,7 @@ pub struct RequestRecord {
     pub inspected_bytes: u64,
     /// Which non-empty chunk of the response body, counted from zero, completed the first event with output.
     pub first_token_chunk: Option<u32>,
-    /// Where in the response body that event ended (exclusive), which does not depend on how the body was cut.
+    /// Where in the response body, its compression undone, that event ended (exclusive), which does not depend on how
+    /// the body was cut.
     pub first_token_offset: Option<u64>,
 }

@@ -2,16 +2,19 @@
 
 use std::fmt;
 
+use body_decompression::Budget;
 use llm_payloads::{Api, without_query};
 
 /// What stays the same from request to request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The bounds of the inter-token gap histogram in nanoseconds, rising, upper-inclusive.
     pub gap_bounds_nanos: Vec<u64>,
     /// Path suffixes that are watched besides the known ones, each with the API that is spoken there. The first
     /// that fits counts, before the known ones.
     pub extra_routes: Vec<(Vec<u8>, Api)>,
+    /// The memory that decompressing may take over all requests at once.
+    pub decompression: Budget,
 }
 
 /// What is read of a request's head. A header that is absent is empty.
@@ -46,11 +49,13 @@ pub enum SkipReason {
     Multipart,
     /// The body is compressed.
     CompressedRequest,
+    /// The path lets the engine generate a token to see whether it lives.
+    HealthProbe,
 }
 
 impl SkipReason {
     /// Every reason, for tables and tests.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Upgrade,
         Self::NotPost,
         Self::Audio,
@@ -58,6 +63,7 @@ impl SkipReason {
         Self::NotGenerationRoute,
         Self::Multipart,
         Self::CompressedRequest,
+        Self::HealthProbe,
     ];
 
     /// The reason in snake case, as a label value.
@@ -71,6 +77,7 @@ impl SkipReason {
             Self::NotPost => "not_post",
             Self::Multipart => "multipart",
             Self::CompressedRequest => "compressed_request",
+            Self::HealthProbe => "health_probe",
         }
     }
 }
@@ -93,10 +100,15 @@ impl RequestHead<'_> {
         if self.upgrade {
             return Err(SkipReason::Upgrade);
         }
-        if !self.method.eq_ignore_ascii_case(b"POST") {
+        let path = without_query(self.path);
+        if path.ends_with(b"/health_generate") {
+            return Err(SkipReason::HealthProbe);
+        }
+        // SGLang takes its own requests by PUT as well.
+        let is_put = self.method.eq_ignore_ascii_case(b"PUT") && path.ends_with(b"/generate");
+        if !is_put && !self.method.eq_ignore_ascii_case(b"POST") {
             return Err(SkipReason::NotPost);
         }
-        let path = without_query(self.path);
         let api = settings
             .api(path)
             .or_else(|| Api::from_path(path))
@@ -129,7 +141,12 @@ fn other_route(path: &[u8]) -> SkipReason {
     }
 }
 
-/// Whether a `content-encoding` makes a body unreadable.
+/// Whether a header is not what the standard lets one value be: printable ASCII, and no list.
+pub(crate) fn is_odd(value: &[u8]) -> bool {
+    value.iter().any(|byte| !matches!(byte, b' '..=b'~' | b'\t'))
+}
+
+/// Whether a `content-encoding` makes a request's body unreadable.
 pub(crate) fn is_encoded(content_encoding: &[u8]) -> bool {
     let encoding = content_encoding.trim_ascii();
     !encoding.is_empty() && !encoding.eq_ignore_ascii_case(b"identity")
@@ -137,14 +154,15 @@ pub(crate) fn is_encoded(content_encoding: &[u8]) -> bool {
 
 /// Whether a `content-type` is a media type, whatever its parameters.
 pub(crate) fn is_media_type(content_type: &[u8], media_type: &[u8]) -> bool {
+    // A header given twice reaches us joined by a comma; the first one counts.
     let essence = content_type
-        .split(|byte| *byte == b';')
+        .split(|byte| matches!(byte, b';' | b','))
         .next()
         .unwrap_or_default();
     essence.trim_ascii().eq_ignore_ascii_case(media_type)
 }
 
-fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
+pub(crate) fn starts_with_ignoring_case(text: &[u8], prefix: &[u8]) -> bool {
     text.get(..prefix.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

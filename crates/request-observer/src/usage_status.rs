@@ -43,8 +43,12 @@ pub enum UsageReason {
     NoResponse,
     /// The answer was an error, or carried one.
     Error,
-    /// The answer was compressed.
+    /// The answer was compressed in a way that is not known.
     Compressed,
+    /// Decompressing the answer was given up: it was corrupt, or went beyond a limit.
+    DecompressionGivenUp,
+    /// Messages of the answer were compressed one by one.
+    CompressedMessage,
     /// The answer had a content type that is not read.
     UnknownType,
     /// Bytes of the answer went by without being seen.
@@ -63,11 +67,13 @@ pub enum UsageReason {
 
 impl UsageReason {
     /// Every reason, for tables and tests.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::None,
         Self::NoResponse,
         Self::Error,
         Self::Compressed,
+        Self::DecompressionGivenUp,
+        Self::CompressedMessage,
         Self::UnknownType,
         Self::BytesNotSeen,
         Self::Unparsable,
@@ -85,6 +91,8 @@ impl UsageReason {
             Self::NoResponse => "no_response",
             Self::Error => "error",
             Self::Compressed => "compressed",
+            Self::DecompressionGivenUp => "decompression_given_up",
+            Self::CompressedMessage => "compressed_message",
             Self::UnknownType => "unknown_type",
             Self::BytesNotSeen => "bytes_not_seen",
             Self::Unparsable => "unparsable",

@@ -1,6 +1,6 @@
 //! Joins the usage that the payloads of one answer state into the usage of the answer.
 
-use llm_payloads::{AnswerEvent, Api, Usage, UsagePatch, update_number};
+use llm_payloads::{AnswerEvent, Api, Usage, UsagePatch, UsageRule, update_number};
 
 /// The most choices whose usage is followed apart.
 const MAX_CHOICES: usize = 64;
@@ -34,8 +34,11 @@ impl UsageTracker {
         if patch.stated.is_empty() && patch.timings.is_empty() {
             return;
         }
-        if api == Api::Messages {
+        let rule = api.dialect().rules.usage;
+        if rule == UsageRule::InputParts {
             update_messages(&mut self.whole.stated, &patch.stated);
+        } else if rule == UsageRule::OutputPlusReasoning && event.choices == 1 && event.choice > 0 {
+            // Each event restates the usage of the whole, whichever choice it is about.
         } else if whole_body || event.choices != 1 {
             update(&mut self.whole, patch);
         } else if let Some(choice) = self.choice(event.choice) {

@@ -69,7 +69,7 @@ fn check(path: &str, request: &str, chunks: &[&str], expected: usize) {
             content_type: b"text/event-stream",
             ..ResponseHead::default()
         };
-        observer.response_headers(&head, false, Stamp(2));
+        observer.response_headers(&head, false, Stamp(2), &settings);
         for round in 0..100 {
             for chunk in chunks {
                 observer.response_body(chunk.as_bytes(), false, Stamp(3 + round), &settings);

@@ -14,7 +14,7 @@ use cases::{
     whole,
 };
 use request_observer::{
-    AnomalyKind, Ending, Outcome, Phase, RequestHead, RequestObserver, ResponseHead, Settings,
+    AnomalyKind, Ending, Outcome, Phase, RequestHead, RequestObserver, ResponseHead, ResponseTrailers, Settings,
     Stamp, Usage, UsageReason, UsageStatus,
 };
 
@@ -49,9 +49,13 @@ fn an_unknown_ending_is_told_from_what_was_seen() {
 #[test]
 fn an_answer_that_is_not_read_is_measured_by_its_bytes_alone() {
     for (head, reason) in [
-        ((200, "text/event-stream", "gzip"), UsageReason::Compressed),
-        ((200, "application/json", "br"), UsageReason::Compressed),
-        ((200, "application/x-ndjson", ""), UsageReason::UnknownType),
+        ((200, "text/event-stream", "compress"), UsageReason::Compressed),
+        ((200, "application/json", "br, gzip"), UsageReason::Compressed),
+        (
+            (200, "text/event-stream", "gzip"),
+            UsageReason::DecompressionGivenUp,
+        ),
+        ((200, "text/html", ""), UsageReason::UnknownType),
         ((200, "", ""), UsageReason::UnknownType),
     ] {
         let case = Case {
@@ -106,6 +110,7 @@ fn answers_without_a_body_do_not_trouble_anything() {
         },
         true,
         Stamp(5),
+        &settings,
     );
     assert_eq!(observer.phase(), Phase::Ended);
     let record = observer.close(&Ending::default(), Stamp(9)).unwrap();
@@ -129,14 +134,14 @@ fn trailers_end_a_response() {
         content_type: b"text/event-stream",
         ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, Stamp(1));
+    observer.response_headers(&head, false, Stamp(1), &settings);
     observer.response_body(
         b"data: {\"choices\":[{\"text\":\"a\"}]}\n\ndata: [DONE]",
         false,
         Stamp(2),
         &settings,
     );
-    observer.response_trailers(Stamp(3));
+    observer.response_trailers(&ResponseTrailers::default(), Stamp(3));
     observer.response_body(b"late", false, Stamp(4), &settings);
     observer.end(Stamp(5));
     let record = observer.close(&Ending::default(), Stamp(6)).unwrap();
@@ -292,7 +297,7 @@ fn bytes_that_went_by_unseen_end_the_reading_and_not_the_timing() {
         content_type: b"text/event-stream",
         ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, Stamp(1));
+    observer.response_headers(&head, false, Stamp(1), &settings);
     assert!(observer.wants_response_body());
     observer.response_body(TOKEN.as_bytes(), false, Stamp(5), &settings);
     assert_eq!(observer.phase(), Phase::Decode);

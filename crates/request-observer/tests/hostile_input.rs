@@ -44,7 +44,7 @@ fn observe(path: &str, content_type: &str, request: &[&[u8]], answer: &[&[u8]]) 
         content_type: content_type.as_bytes(),
         ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, Stamp(0));
+    observer.response_headers(&head, false, Stamp(0), &settings);
     for piece in answer {
         observer.response_body(piece, false, Stamp(0), &settings);
     }

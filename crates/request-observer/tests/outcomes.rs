@@ -401,7 +401,7 @@ fn the_proxys_own_answer_is_told_by_its_flags() {
         assert!(!record.accepted);
         assert_eq!(
             (record.usage_status, record.usage_reason),
-            (UsageStatus::Missing, UsageReason::Error)
+            (UsageStatus::Missing, UsageReason::NoResponse)
         );
     }
 }

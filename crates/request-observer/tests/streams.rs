@@ -30,7 +30,7 @@ fn observe(path: &str, request: &str, chunks: &[&str]) -> RequestRecord {
         content_type: b"text/event-stream",
         ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, Stamp(50));
+    observer.response_headers(&head, false, Stamp(50), &settings);
     assert_eq!(observer.phase(), Phase::Prefill);
     let mut now = 100;
     for chunk in chunks {

@@ -5,7 +5,7 @@
 //! with a compare-and-swap write ([`SharedData`]). Keys cannot be deleted or listed. On this map:
 //!
 //! - Each worker owns one *slot*, claimed by an atomic create-if-absent, and is its only writer. It
-//!   writes its whole [`Snapshot`] there, each time under the compare-and-swap number it has just
+//!   writes its whole [`Snapshot`](metric_registry::Snapshot) there, each time under the compare-and-swap number it has just
 //!   read ([`Publisher::publish`]), and renews a small heartbeat key beside it.
 //! - The slot of a worker that is gone is folded in two steps ([`maintain`]): it is *sealed* by a
 //!   compare-and-swap on the slot itself, then its snapshot is added to the *base* by one
@@ -36,8 +36,6 @@ pub use heartbeat::{DEAD_AFTER_NANOS, Heartbeat, MISSED_BEATS};
 pub use publisher::{Publication, Publisher};
 pub use reader::{Census, View, leads, maintain, read};
 pub use slot::{Slot, State};
-
-use metric_registry::Snapshot;
 
 /// The key that holds what the workers that are gone have counted.
 pub const BASE_KEY: &str = "inferometer/1/base";
@@ -90,9 +88,4 @@ pub trait SharedData {
     ///
     /// When the map cannot be written; a number that has changed is no error.
     fn set(&mut self, key: &str, value: &[u8], cas: u32) -> Result<Written, Self::Error>;
-}
-
-/// An empty snapshot to merge into.
-fn empty() -> Snapshot {
-    Snapshot::default()
 }

@@ -5,9 +5,7 @@ use metric_registry::{Gauges, Snapshot};
 use crate::base::Base;
 use crate::heartbeat::Heartbeat;
 use crate::slot::{Slot, State};
-use crate::{
-    BASE_KEY, CREATE_IF_ABSENT, SLOT_LIMIT, SharedData, Written, empty, heartbeat_key, slot_key,
-};
+use crate::{BASE_KEY, CREATE_IF_ABSENT, SLOT_LIMIT, SharedData, Written, heartbeat_key, slot_key};
 
 /// How often a read starts again because a slot was folded meanwhile.
 const ATTEMPTS: usize = 4;
@@ -47,23 +45,19 @@ pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Erro
         let before = data.get(BASE_KEY)?;
         let base = before.as_ref().map(|(bytes, _)| Base::decode(bytes));
         let mut census = Census::default();
-        let mut snapshot = empty();
+        let mut snapshot = Snapshot::default();
         if matches!(base, Some(None)) {
             census.unreadable = 1;
         }
         let base = base.flatten().unwrap_or_default();
         // What is merged first decides the buckets, so those who count now come before the rest.
         let mut of_the_past = Vec::new();
-        each_slot(now_nanos, data, |slot, value, fresh| {
-            let Some(value) = value else {
-                census.unreadable = census.unreadable.saturating_add(1);
-                return;
-            };
-            if !census.count(slot, &value, fresh, &base) {
+        each_slot(now_nanos, data, |visit| {
+            if !census.count(visit, &base) {
                 return;
             }
-            match value.read_snapshot() {
-                Some(other) if value.state == State::Live && fresh => {
+            match visit.value.as_ref().and_then(Slot::read_snapshot) {
+                Some(other) if visit.condition == Condition::Fresh => {
                     snapshot.merge(&other, Gauges::Add);
                 }
                 Some(other) => of_the_past.push(other),
@@ -116,16 +110,12 @@ pub fn maintain<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<Census, D
     let mut to_seal = Vec::new();
     let mut to_fold = Vec::new();
     let none = Base::default();
-    each_slot_with_beat(now_nanos, data, |slot, value, fresh, dead| {
-        let Some(value) = value else {
-            census.unreadable = census.unreadable.saturating_add(1);
-            return;
-        };
+    each_slot(now_nanos, data, |visit| {
         let known = base.as_ref().map_or(&none, |(base, _)| base);
-        census.count(slot, &value, fresh, known);
-        match value.state {
-            State::Live if dead => to_seal.push(slot),
-            State::Sealed if !known.holds(slot, value.generation) => to_fold.push(slot),
+        let counts = census.count(visit, known);
+        match visit.condition {
+            Condition::Dead => to_seal.push(visit.slot),
+            Condition::Sealed if counts => to_fold.push(visit.slot),
             _ => {}
         }
     })?;
@@ -186,50 +176,77 @@ fn fold<D: SharedData>(
 }
 
 impl Census {
-    /// Counts a slot; false where the base has it already.
-    fn count(&mut self, slot: u32, value: &Slot<'_>, fresh: bool, base: &Base) -> bool {
-        let folded = value.state == State::Sealed && base.holds(slot, value.generation);
-        let counter = match value.state {
-            State::Sealed if folded => &mut self.free,
-            State::Sealed => &mut self.sealed,
-            State::Live if fresh => &mut self.live,
-            State::Live => &mut self.stale,
+    /// Counts a slot; false where nothing is to be read there, or the base has it already.
+    fn count(&mut self, visit: &Visit<'_>, base: &Base) -> bool {
+        let is_folded = visit
+            .value
+            .is_some_and(|value| base.holds(visit.slot, value.generation));
+        let (counter, counts) = match visit.condition {
+            Condition::Fresh => (&mut self.live, true),
+            Condition::Silent | Condition::Dead => (&mut self.stale, true),
+            Condition::Sealed if is_folded => (&mut self.free, false),
+            Condition::Sealed => (&mut self.sealed, true),
+            Condition::Unreadable => (&mut self.unreadable, false),
         };
         *counter = counter.saturating_add(1);
-        !folded
+        counts
     }
+}
+
+/// How a slot was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    /// Its worker is alive.
+    Fresh,
+    /// Its worker has missed beats.
+    Silent,
+    /// Its worker counts as gone.
+    Dead,
+    /// Nobody writes it any more.
+    Sealed,
+    /// Written by another version, or broken.
+    Unreadable,
+}
+
+/// A slot as it was found.
+struct Visit<'a> {
+    slot: u32,
+    /// Nothing where it cannot be read.
+    value: Option<Slot<'a>>,
+    condition: Condition,
 }
 
 /// Visits slots in order up to the first absent one: slots are claimed in order and never deleted.
 fn each_slot<D: SharedData>(
     now_nanos: u64,
     data: &mut D,
-    mut visit: impl FnMut(u32, Option<Slot<'_>>, bool),
-) -> Result<(), D::Error> {
-    each_slot_with_beat(now_nanos, data, |slot, value, fresh, _| {
-        visit(slot, value, fresh);
-    })
-}
-
-fn each_slot_with_beat<D: SharedData>(
-    now_nanos: u64,
-    data: &mut D,
-    mut visit: impl FnMut(u32, Option<Slot<'_>>, bool, bool),
+    mut visit: impl FnMut(&Visit<'_>),
 ) -> Result<(), D::Error> {
     for slot in 0..SLOT_LIMIT {
         let Some((bytes, _)) = data.get(&slot_key(slot))? else {
             break;
         };
         let value = Slot::decode(&bytes);
-        let (fresh, dead) = match &value {
-            Some(value) if value.state == State::Live => {
+        let condition = match &value {
+            None => Condition::Unreadable,
+            Some(value) if value.state == State::Sealed => Condition::Sealed,
+            Some(value) => {
                 let beat = data.get(&heartbeat_key(slot))?;
                 let beat = beat_of(value, beat.as_ref().map(|(bytes, _)| bytes.as_slice()));
-                (beat.is_fresh(now_nanos), beat.is_dead(now_nanos))
+                if beat.is_fresh(now_nanos) {
+                    Condition::Fresh
+                } else if beat.is_dead(now_nanos) {
+                    Condition::Dead
+                } else {
+                    Condition::Silent
+                }
             }
-            _ => (false, false),
         };
-        visit(slot, value, fresh, dead);
+        visit(&Visit {
+            slot,
+            value,
+            condition,
+        });
     }
     Ok(())
 }

@@ -48,7 +48,8 @@
 //!
 //! - An event ends with a dispatch if it has any field that is no comment; the standard asks for `data`.
 //! - At the end of the stream an unfinished event is dispatched as well; the standard discards it.
-//! - Comments and fields with unknown names reach the sink, as [`Field::Comment`] and [`Field::Unknown`].
+//! - Comments and fields with unknown names reach the sink, as [`Field::Comment`] and [`Field::Unknown`]; one that is
+//!   named `error` as [`Field::Error`].
 //!
 //! However the stream is cut, the calls to the sink are the same, save that a value may arrive in other pieces.
 //! No input makes it panic.
@@ -58,7 +59,7 @@
 //! - It does not join the `data` lines of an event: between two of them the receiver inserts a line feed.
 //! - It does not decode: values are bytes, an `id` with a NUL and a `retry` that is no number included.
 //! - It does not keep the last event id, nor reconnect.
-//! - It does not tell unknown names apart.
+//! - It does not tell other unknown names apart.
 //!
 //! # Limits
 //!

@@ -13,6 +13,8 @@ pub enum Field {
     Id,
     /// `retry`.
     Retry,
+    /// `error`, which no standard knows: llama.cpp wrote its errors so.
+    Error,
     /// A line that begins with a colon.
     Comment,
     /// Any other name.
@@ -21,11 +23,12 @@ pub enum Field {
 
 impl Field {
     /// Every field, for tables and tests.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Data,
         Self::Event,
         Self::Id,
         Self::Retry,
+        Self::Error,
         Self::Comment,
         Self::Unknown,
     ];
@@ -37,6 +40,7 @@ impl Field {
             Self::Event => "event",
             Self::Id => "id",
             Self::Retry => "retry",
+            Self::Error => "error",
             Self::Comment => "comment",
             Self::Unknown => "unknown",
         }
@@ -49,6 +53,7 @@ impl Field {
             b"event" => Self::Event,
             b"id" => Self::Id,
             b"retry" => Self::Retry,
+            b"error" => Self::Error,
             _ => Self::Unknown,
         }
     }

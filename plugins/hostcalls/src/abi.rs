@@ -19,6 +19,8 @@ unsafe extern "C" {
         data: *mut *mut u8,
         size: *mut usize,
     ) -> u32;
+    pub(crate) fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, size: *mut usize)
+    -> u32;
     pub(crate) fn proxy_get_property(
         path: *const u8,
         path_size: usize,

@@ -5,10 +5,6 @@ use core::ptr;
 use crate::abi;
 use crate::error::{Call, HostError};
 
-/// A compare-and-swap number that no key has: the host ignores it when the key is absent and
-/// refuses the write when the key is there, which makes the write an atomic create-if-absent.
-pub const CREATE_IF_ABSENT: u32 = u32::MAX;
-
 /// Reads a key: its value and its compare-and-swap number, or nothing where the key is absent.
 ///
 /// # Errors
@@ -36,7 +32,8 @@ pub fn shared_data(key: &str) -> Result<Option<(Vec<u8>, u32)>, HostError> {
     }
 }
 
-/// Writes a key if its compare-and-swap number is still `cas`.
+/// Writes a key if its compare-and-swap number is still `cas`; where the key is absent the host does
+/// not look at the number.
 ///
 /// # Errors
 ///

@@ -32,6 +32,8 @@ calls! {
     GetBuffer = "get_buffer",
     /// A header.
     GetHeader = "get_header",
+    /// All headers of a map.
+    GetHeaders = "get_headers",
     /// An attribute.
     GetProperty = "get_property",
     /// A read of shared data.

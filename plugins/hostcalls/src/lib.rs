@@ -17,15 +17,18 @@ mod abi;
 mod clock;
 mod data;
 mod error;
+mod header_pairs;
 mod metric;
 mod stream;
 
 pub use clock::{monotonic_nanos, set_tick_period_millis, wall_nanos};
-pub use data::{CREATE_IF_ABSENT, set_shared_data, shared_data};
+pub use data::{set_shared_data, shared_data};
 pub use error::{Call, HostError};
+pub use header_pairs::{HeaderIter, HeaderPairs};
 pub use metric::{MetricKind, define_metric, increment_metric, record_metric};
 pub use stream::{
-    Body, Headers, body, header, plugin_configuration, property, property_u64, send_local_response,
+    Body, Headers, body, header, headers, plugin_configuration, property, property_u64,
+    send_local_response,
 };
 
 /// How loud a log line is.

@@ -4,6 +4,7 @@ use core::ptr;
 
 use crate::abi;
 use crate::error::{Call, HostError};
+use crate::header_pairs::HeaderPairs;
 
 /// Which header map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Headers {
     Request = 0,
     /// The response's; readable from its callback on.
     Response = 2,
+    /// The response's trailers; readable in their callback.
+    ResponseTrailers = 3,
 }
 
 /// Which body; readable in its own callback only.
@@ -44,6 +47,22 @@ pub fn header(map: Headers, name: &str) -> Result<Option<Vec<u8>>, HostError> {
         )
     };
     found(Call::GetHeader, status, data, size)
+}
+
+/// All headers of a map in one copy. A map that may not be read now is empty, and no error.
+///
+/// # Errors
+///
+/// When the host refuses.
+pub fn headers(map: Headers) -> Result<HeaderPairs, HostError> {
+    let mut data = ptr::null_mut();
+    let mut size = 0;
+    // SAFETY: the host writes both results.
+    let status =
+        unsafe { abi::proxy_get_header_map_pairs(map as u32, &raw mut data, &raw mut size) };
+    HostError::check(Call::GetHeaders, status)?;
+    // SAFETY: the host filled both for this call.
+    Ok(HeaderPairs(unsafe { abi::adopt(data, size) }))
 }
 
 /// Bytes of the current body chunk, in one copy.

@@ -1,6 +1,6 @@
 //! What only the log callback knows about a stream's end.
 
-use hostcalls::HostError;
+use hostcalls::{HeaderPairs, Headers, HostError};
 
 /// Attributes of a finished stream.
 #[derive(Default)]
@@ -12,6 +12,8 @@ pub(crate) struct Facts {
     pub(crate) cluster: Option<Vec<u8>>,
     pub(crate) endpoint: Option<Vec<u8>>,
     pub(crate) route: Option<Vec<u8>>,
+    /// As the request went to the upstream: what filters behind this one have set counts too.
+    pub(crate) request_headers: HeaderPairs,
     pub(crate) errors: Vec<HostError>,
 }
 
@@ -21,6 +23,7 @@ pub(crate) struct Wanted {
     pub(crate) cluster: bool,
     pub(crate) endpoint: bool,
     pub(crate) route: bool,
+    pub(crate) request_headers: bool,
 }
 
 impl Facts {
@@ -39,6 +42,12 @@ impl Facts {
         }
         if wanted.route {
             facts.route = facts.bytes("xds\0route_name");
+        }
+        if wanted.request_headers {
+            match hostcalls::headers(Headers::Request) {
+                Ok(headers) => facts.request_headers = headers,
+                Err(error) => facts.errors.push(error),
+            }
         }
         facts
     }

@@ -10,8 +10,9 @@
 
 mod clock;
 mod ending;
+mod heads;
 mod mirror;
-mod models;
+mod names;
 mod root;
 mod scrape;
 mod settings;

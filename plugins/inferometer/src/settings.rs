@@ -2,7 +2,7 @@
 
 use metric_catalog::{CatalogSettings, LabelSwitches, Semconv};
 use plugin_config::Config;
-use request_observer::{Api, Settings as ObserverSettings};
+use request_observer::{Budget, Settings as ObserverSettings};
 
 /// A root context's configuration, resolved once.
 pub(crate) struct Settings {
@@ -13,20 +13,30 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Resolves a configuration.
-    pub(crate) fn new(config: Config, gap_bounds_nanos: Vec<u64>) -> Settings {
+    /// Resolves a configuration. The budget is one for all configurations of the machine.
+    pub(crate) fn new(config: Config, gap_bounds_nanos: Vec<u64>, budget: &Budget) -> Settings {
         let extra_routes = config
             .routes()
             .iter()
-            .filter_map(|route| Some((route.path_suffix().as_bytes().to_vec(), api(route.api())?)))
+            .map(|route| (route.path_suffix().as_bytes().to_vec(), route.api()))
             .collect();
         Settings {
             observer: ObserverSettings {
                 gap_bounds_nanos,
                 extra_routes,
+                decompression: budget.clone(),
             },
             config,
         }
+    }
+
+    /// Whether a label shows what a gateway wrote into the request's headers.
+    pub(crate) fn shows_routing(&self) -> bool {
+        let labels = self.config.labels();
+        labels.inference_objective()
+            || labels.inference_fairness_id()
+            || labels.inference_model_rewrite()
+            || labels.destination_endpoint()
     }
 
     /// Whether a path, without its query, is the one that scrapes are answered on.
@@ -55,12 +65,11 @@ pub(crate) fn catalog_settings(config: &Config) -> CatalogSettings {
             upstream_cluster: labels.upstream_cluster(),
             upstream_endpoint: labels.upstream_endpoint(),
             route: labels.route(),
+            inference_objective: labels.inference_objective(),
+            inference_fairness_id: labels.inference_fairness_id(),
+            inference_model_rewrite: labels.inference_model_rewrite(),
+            destination_endpoint: labels.destination_endpoint(),
         },
         mirrored: config.envoy_stats().unwrap_or_default().to_vec(),
     }
-}
-
-/// The API that a configured route speaks, by its name in the configuration.
-fn api(name: &str) -> Option<Api> {
-    Api::ALL.into_iter().find(|api| api.as_str() == name)
 }

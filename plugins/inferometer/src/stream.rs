@@ -4,13 +4,14 @@
 
 use std::rc::Rc;
 
-use hostcalls::{Body, Headers, HostError};
+use hostcalls::{Body, HeaderPairs, Headers, HostError};
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
-use request_observer::{Ending, RequestHead, RequestObserver, ResponseHead, SkipReason, Stamp};
+use request_observer::{Ending, RequestHead, RequestObserver, SkipReason, Stamp};
 
 use crate::clock;
 use crate::ending::{Facts, Wanted};
+use crate::heads;
 use crate::scrape;
 use crate::settings::Settings;
 use crate::worker::{Finished, InFlight, SharedWorker};
@@ -72,6 +73,17 @@ impl Stream {
         }
     }
 
+    /// All headers of a map; none where the host refuses.
+    fn headers(&self, map: Headers) -> HeaderPairs {
+        match hostcalls::headers(map) {
+            Ok(headers) => headers,
+            Err(error) => {
+                self.note(error);
+                HeaderPairs::default()
+            }
+        }
+    }
+
     /// Decides what the stream is. `now` is read only for streams that are watched.
     fn look(
         &self,
@@ -90,15 +102,8 @@ impl Stream {
             ..RequestHead::default()
         };
         let outcome = known.api(&settings.observer).and_then(|_| {
-            let content_type = self.header(Headers::Request, "content-type");
-            let content_encoding = self.header(Headers::Request, "content-encoding");
-            let upgrade = self.header(Headers::Request, "upgrade");
-            let head = RequestHead {
-                content_type: &content_type,
-                content_encoding: &content_encoding,
-                upgrade: !upgrade.is_empty(),
-                ..known
-            };
+            let headers = self.headers(Headers::Request);
+            let head = heads::request(known, &headers);
             RequestObserver::begin(&head, &settings.observer, now(self))
         });
         match outcome {
@@ -187,6 +192,7 @@ impl Stream {
                 cluster: labels.upstream_cluster(),
                 endpoint: labels.upstream_endpoint() || labels.server_address(),
                 route: labels.route(),
+                request_headers: settings.shows_routing(),
             })
         } else {
             Facts::default()
@@ -308,23 +314,16 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_headers(&mut self, _count: usize, end_of_stream: bool) -> Action {
-        if !matches!(self.part, Part::Watching(_)) {
+        let (Part::Watching(_), Some(settings)) = (&self.part, self.settings.clone()) else {
             return Action::Continue;
-        }
-        let now = self.stamp();
-        let status = self.header(Headers::Response, ":status");
-        let content_type = self.header(Headers::Response, "content-type");
-        let content_encoding = self.header(Headers::Response, "content-encoding");
-        let head = ResponseHead {
-            status: core::str::from_utf8(&status)
-                .ok()
-                .and_then(|status| status.parse().ok())
-                .unwrap_or(0),
-            content_type: &content_type,
-            content_encoding: &content_encoding,
         };
+        let now = self.stamp();
+        let headers = self.headers(Headers::Response);
+        let (mut head, telemetry) = heads::response(&headers, settings.config.telemetry_headers());
+        head.telemetry = Some(&telemetry);
         if let Part::Watching(watched) = &mut self.part {
-            watched.observer.response_headers(&head, end_of_stream, now);
+            let observer = &mut watched.observer;
+            observer.response_headers(&head, end_of_stream, now, &settings.observer);
         }
         self.follow_phase();
         Action::Continue
@@ -366,11 +365,18 @@ impl HttpContext for Stream {
     }
 
     fn on_http_response_trailers(&mut self, _count: usize) -> Action {
+        let (Part::Watching(_), Some(settings)) = (&self.part, self.settings.clone()) else {
+            return Action::Continue;
+        };
         let now = self.stamp();
+        let headers = self.headers(Headers::ResponseTrailers);
+        let (mut trailers, telemetry) =
+            heads::trailers(&headers, settings.config.telemetry_headers());
+        trailers.telemetry = Some(&telemetry);
         if let Part::Watching(watched) = &mut self.part {
-            watched.observer.response_trailers(now);
-            self.follow_phase();
+            watched.observer.response_trailers(&trailers, now);
         }
+        self.follow_phase();
         Action::Continue
     }
 

@@ -5,26 +5,33 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use hostcalls::{Call, HostError, LogLevel};
-use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, default_provider, rebin_gaps};
+use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, rebin_gaps};
 use metric_registry::{Limits, Registry, SeriesId};
-use plugin_config::Config;
-use request_observer::{Phase, RequestObserver, RequestRecord, SkipReason, Text};
+use plugin_config::{Config, Labels};
+use request_observer::{Budget, Phase, Purpose, RequestObserver, RequestRecord, SkipReason, Text};
+use response_telemetry::Routing;
 use snapshot_slots::{Publication, Publisher};
 
 use crate::clock;
 use crate::ending::Facts;
 use crate::mirror::Mirror;
-use crate::models::Models;
+use crate::names::{Kind, NameLists};
 use crate::settings::{Settings, catalog_settings};
 use crate::shared::HostData;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// The memory that decompressing may take over all requests of this machine.
+const DECOMPRESSION_BYTES: usize = 64 << 20;
 
 /// How many mistakes of one configuration are logged one by one.
 const LOGGED_MISTAKES: usize = 50;
 
 /// How many turns of the leader pass between two looks over the slots of workers that are gone.
 const TURNS_PER_MAINTENANCE: u32 = 5;
+
+/// Stands for a request that named no model.
+const UNKNOWN: &str = "unknown";
 
 /// The worker, as its contexts hold it. A context that finds it borrowed does without: the host
 /// does not call back into a callback, and if one ever did, a lost count is better than a trap.
@@ -46,6 +53,14 @@ pub(crate) struct InFlight {
     model: Rc<str>,
 }
 
+/// The values of the labels that tell of a gateway's routing, as far as they are shown.
+struct Routed {
+    objective: Option<Rc<str>>,
+    fairness_id: Option<Rc<str>>,
+    model_rewrite: Option<Rc<str>>,
+    destination: Option<Rc<str>>,
+}
+
 /// A request that is over.
 pub(crate) struct Finished<'a> {
     pub(crate) record: &'a RequestRecord,
@@ -60,7 +75,10 @@ pub(crate) struct Worker {
     registry: Registry,
     publisher: Publisher,
     mirror: Mirror,
-    models: Models,
+    names: NameLists,
+    decompression: Budget,
+    /// What `catalog`, `mirror` and `names` were made of; nothing before the first configuration.
+    in_force: Option<Config>,
     /// The last good configuration of each plugin, for a successor that is no good.
     last_good: Vec<(Vec<u8>, Rc<Settings>)>,
     roots: Vec<LiveRoot>,
@@ -91,7 +109,9 @@ impl Worker {
             registry,
             publisher: Publisher::new(period_nanos),
             mirror: Mirror::default(),
-            models: Models::new(defaults.models().allow(), defaults.models().max()),
+            names: NameLists::new(defaults.models()),
+            decompression: Budget::new(DECOMPRESSION_BYTES),
+            in_force: None,
             last_good: Vec::new(),
             roots: Vec::new(),
             period_nanos,
@@ -179,31 +199,44 @@ impl Worker {
             }
             self.enforce(&config);
         }
-        Rc::new(Settings::new(config, self.gap_bounds_nanos.clone()))
+        let bounds = self.gap_bounds_nanos.clone();
+        Rc::new(Settings::new(config, bounds, &self.decompression))
     }
 
-    /// Shapes the series, the mirror and the list of names by a configuration that observes.
+    /// Shapes the series, the mirror and the list of names by a configuration that observes. What it
+    /// has in common with the one in force stays: a list emptied or a stat defined once more costs
+    /// the proxy, and changes nothing.
     fn enforce(&mut self, config: &Config) {
+        if self.in_force.as_ref() == Some(config) {
+            return;
+        }
         let catalog = Catalog::new(&catalog_settings(config));
-        if !self.reshape(&catalog, config) {
+        let Some(reshaped) = self.reshape(&catalog, config) else {
             hostcalls::log(
                 LogLevel::Error,
                 "the proxy's shared data takes no more, so the metrics keep their old labels and buckets",
             );
             return;
-        }
+        };
         self.gap_bounds_nanos = catalog.gap_bounds_nanos();
         self.catalog = Rc::new(catalog);
-        self.mirror.choose(config);
-        self.models = Models::new(config.models().allow(), config.models().max());
+        let before = self.in_force.replace(config.clone());
+        let before = before.as_ref();
+        if reshaped || before.map(Config::envoy_stats) != Some(config.envoy_stats()) {
+            self.mirror.choose(config);
+        }
+        if before.map(Config::models) != Some(config.models()) {
+            self.names.choose_models(config.models());
+        }
         self.period_nanos = u64::from(config.tick_millis()).saturating_mul(NANOS_PER_MILLI);
         self.publisher.set_period(self.period_nanos);
     }
 
-    /// Gives the registry the families of a new catalogue. What was counted in the old shape goes to
-    /// the base first, so that no counter steps back when labels change or metrics go; where that
-    /// fails, the shape stays as it is.
-    fn reshape(&mut self, catalog: &Catalog, config: &Config) -> bool {
+    /// Gives the registry the families of a new catalogue, and tells whether they are others than
+    /// before. What was counted in the old shape goes to the base first, so that no counter steps back
+    /// when labels change or metrics go; where that fails, the shape stays as it is, and this tells
+    /// nothing.
+    fn reshape(&mut self, catalog: &Catalog, config: &Config) -> Option<bool> {
         let limits = Limits {
             series: config.limits().series(),
             ..Limits::default()
@@ -211,15 +244,15 @@ impl Worker {
         self.registry.set_limits(limits);
         let families = catalog.families();
         if families == self.catalog.families() {
-            return true;
+            return Some(false);
         }
         if !self.retire() {
-            return false;
+            return None;
         }
         let empty = Registry::new(Vec::new(), limits, 0);
         let old = std::mem::replace(&mut self.registry, empty);
         self.registry = old.reshape(families);
-        true
+        Some(true)
     }
 
     /// Leaves a sealed slot behind, if there is anything to leave, and folds it; whether all that was
@@ -292,12 +325,15 @@ impl Worker {
         let phase = observer.phase();
         let model = match share.as_ref() {
             Some(share) => Rc::clone(&share.model),
-            None => self.models.known(observer.request_model()),
+            None => match observer.request_model() {
+                Some(name) => self.names.of(Kind::Model).shown(name),
+                None => Rc::from(UNKNOWN),
+            },
         };
         self.leave(share.take());
         if phase != Phase::Ended {
             let api = observer.api();
-            let provider = provider.unwrap_or(default_provider(api));
+            let provider = provider.unwrap_or(api.provider());
             let series = self
                 .catalog
                 .in_flight(&mut self.registry, api, &model, provider, phase);
@@ -317,28 +353,66 @@ impl Worker {
         }
     }
 
+    /// The label value of a name at the end of its request.
+    fn admitted(&mut self, kind: Kind, name: Option<&str>, accepted: bool) -> Option<Rc<str>> {
+        let name = name.filter(|name| !name.is_empty())?;
+        let list = self.names.of(kind);
+        let considered = list.consider(name, accepted, &mut HostData);
+        let shown = list.shown(name);
+        self.note(considered);
+        Some(shown)
+    }
+
+    /// What a gateway wrote into the request's headers, as far as labels show it.
+    fn routed(&mut self, finished: &Finished<'_>, shown: Labels) -> Routed {
+        let mut told = Routing::default();
+        for (name, value) in &finished.facts.request_headers {
+            told.read(name, value);
+        }
+        let accepted = finished.record.accepted;
+        let mut admit = |kind, shown: bool, told: Option<&str>| {
+            let told = told.filter(|_| shown)?;
+            let bytes = u64::try_from(told.len()).unwrap_or(u64::MAX);
+            // A header may be far longer than a label.
+            let name = Text::from_prefix(told.as_bytes(), bytes);
+            self.admitted(kind, Some(name.as_str()), accepted)
+        };
+        Routed {
+            objective: admit(Kind::Objective, shown.inference_objective(), told.objective),
+            fairness_id: admit(
+                Kind::FairnessId,
+                shown.inference_fairness_id(),
+                told.fairness_id,
+            ),
+            model_rewrite: admit(
+                Kind::ModelRewrite,
+                shown.inference_model_rewrite(),
+                told.model_rewrite,
+            ),
+            destination: admit(
+                Kind::Destination,
+                shown.destination_endpoint(),
+                told.destination_endpoint,
+            ),
+        }
+    }
+
     /// Records a request that is over.
-    pub(crate) fn finished<'a>(&mut self, finished: &Finished<'a>) {
+    pub(crate) fn finished(&mut self, finished: &Finished<'_>) {
         self.served = true;
         let record = finished.record;
-        let named = |name: &'a Option<Text>| {
-            let name = name.as_ref().map(Text::as_str);
-            name.filter(|name| !name.is_empty())
-        };
-        let request = named(&record.request_model);
-        let response = named(&record.response_model);
-        let (request_model, refused) = self.models.admit(request, record.accepted);
-        self.note(refused.map_or(Ok(()), Err));
-        let (response_model, refused) = match response {
-            Some(_) => self.models.admit(response, record.accepted),
-            None => (Rc::from(""), None),
-        };
-        self.note(refused.map_or(Ok(()), Err));
-        let model = if request.is_some() || response.is_none() {
-            &request_model
-        } else {
-            &response_model
-        };
+        if record.purpose != Purpose::Client {
+            // No label shows it, so its names need not be admitted.
+            self.move_series(finished, &RecordLabels::default());
+            return;
+        }
+        let [request_model, response_model] =
+            [&record.request_model, &record.response_model].map(|name| {
+                let name = name.as_ref().map(Text::as_str);
+                self.admitted(Kind::Model, name, record.accepted)
+            });
+        let request_model = request_model.as_deref();
+        let response_model = response_model.as_deref();
         let text = |bytes: &Option<Vec<u8>>| {
             bytes
                 .as_ref()
@@ -353,15 +427,12 @@ impl Worker {
             Some((address, port)) if shown.server_address() => (Some(address), Some(port)),
             _ => (None, None),
         };
+        let routed = self.routed(finished, shown);
         let labels = RecordLabels {
-            model,
-            request_model: if request.is_some() {
-                &request_model
-            } else {
-                ""
-            },
-            response_model: &response_model,
-            provider: config.provider().unwrap_or(default_provider(record.api)),
+            model: request_model.or(response_model).unwrap_or(UNKNOWN),
+            request_model: request_model.unwrap_or_default(),
+            response_model: response_model.unwrap_or_default(),
+            provider: config.provider().unwrap_or(record.api.provider()),
             server_address: address,
             server_port: port,
             upstream_cluster: cluster.as_deref(),
@@ -371,7 +442,17 @@ impl Worker {
                 None
             },
             route: route.as_deref(),
+            inference_objective: routed.objective.as_deref(),
+            inference_fairness_id: routed.fairness_id.as_deref(),
+            inference_model_rewrite: routed.model_rewrite.as_deref(),
+            destination_endpoint: routed.destination.as_deref(),
         };
+        self.move_series(finished, &labels);
+    }
+
+    /// Moves the series of a request that is over, and their mirrors.
+    fn move_series(&mut self, finished: &Finished<'_>, labels: &RecordLabels<'_>) {
+        let record = finished.record;
         let mut moved = std::mem::take(&mut self.moved);
         let catalog = Rc::clone(&self.catalog);
         // A request may have outlived the buckets it began with.
@@ -389,7 +470,7 @@ impl Worker {
             };
             &resorted
         };
-        catalog.record(record, &labels, &mut self.registry, &mut |step| {
+        catalog.record(record, labels, &mut self.registry, &mut |step| {
             moved.push(step);
         });
         for step in &moved {
@@ -411,7 +492,7 @@ impl Worker {
         // A little less than a period, so that a tick that comes a moment early is not passed over.
         let wait = self.period_nanos.saturating_sub(self.period_nanos / 4);
         self.next_turn_nanos = now.saturating_add(wait);
-        self.models.tick();
+        self.names.tick();
         if !self.started {
             self.started = true;
             let series = self.catalog.worker_starts(&mut self.registry);

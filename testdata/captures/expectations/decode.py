@@ -28,7 +28,14 @@ ROUTES = [
     ("/responses", "responses", "chat"),
     ("/embeddings", "embeddings", "embeddings"),
     ("/messages", "messages", "chat"),
+    ("/inference/v1/generate", "vllm_generate", "text_completion"),
+    ("/completion", "llamacpp_completion", "text_completion"),
+    # SGLang's, as its requests show: they have a `text`.
+    ("/generate", "sglang_generate", "text_completion"),
 ]
+
+# Engines' own words for the end of generation, besides those of the APIs.
+NATIVE_FINISH_REASONS = {"eos": "stop", "word": "stop", "limit": "length", "none": None}
 
 FINISH_REASONS = {
     "stop": "stop", "end_turn": "stop", "stop_sequence": "stop",
@@ -216,6 +223,10 @@ def output_of(api, payload, echo):
             delta = payload["delta"]
             visible = has_text(delta.get("text")) or has_text(delta.get("partial_json"))
             reasoning = has_text(delta.get("thinking"))
+    elif api == "llamacpp_completion":
+        visible = has_text(payload.get("content"))
+    elif api == "vllm_generate":
+        visible = any(choice.get("token_ids") for choice in payload.get("choices") or [])
     else:
         raise Uncovered(f"a stream of {api}")
     return visible, reasoning
@@ -223,7 +234,12 @@ def output_of(api, payload, echo):
 
 def finishes_of(api, payload):
     """The raw finish reasons of a payload, streamed or whole."""
-    if api in ("chat_completions", "completions"):
+    if api == "llamacpp_completion":
+        return [payload["stop_type"]] if payload.get("stop") and payload.get("stop_type") else []
+    if api == "sglang_generate":
+        reason = payload["meta_info"]["finish_reason"]
+        return [reason["type"]] if reason else []
+    if api in ("chat_completions", "completions", "vllm_generate"):
         return [c.get("finish_reason") for c in payload.get("choices") or [] if c.get("finish_reason")]
     if api == "responses":
         response = payload.get("response", payload)
@@ -240,6 +256,10 @@ def finishes_of(api, payload):
     return []
 
 
+def finish_reason(word):
+    return NATIVE_FINISH_REASONS[word] if word in NATIVE_FINISH_REASONS else FINISH_REASONS[word]
+
+
 def model_of(payload):
     for holder in (payload, payload.get("response"), payload.get("message")):
         if isinstance(holder, dict) and has_text(holder.get("model")):
@@ -248,10 +268,12 @@ def model_of(payload):
 
 
 def is_terminal(api, data, payload):
-    if api in ("chat_completions", "completions"):
+    if api in ("chat_completions", "completions", "vllm_generate"):
         return data.strip() == b"[DONE]"
     if payload is None:
         return False
+    if api == "llamacpp_completion":
+        return payload.get("stop") is True
     if api == "responses":
         return payload.get("type") in ("response.completed", "response.incomplete", "response.failed")
     return payload.get("type") == "message_stop"
@@ -269,6 +291,18 @@ NOTHING = {"input": None, "output": None, "cached": None, "reasoning": None}
 def later(old, new):
     """Last one wins, except that null never replaces anything and zero never replaces more than zero."""
     return old if new is None or (new == 0 and old) else new
+
+
+def native_usage(api, payload):
+    """The counts that an engine's own answer states outside of any `usage`."""
+    if api == "llamacpp_completion" and "tokens_evaluated" in payload:
+        return {"input": payload["tokens_evaluated"], "output": payload["tokens_predicted"], "cached": None,
+                "reasoning": None}
+    if api == "sglang_generate" and "meta_info" in payload:
+        meta = payload["meta_info"]
+        return {"input": meta["prompt_tokens"], "output": meta["completion_tokens"], "cached": meta["cached_tokens"],
+                "reasoning": None}
+    return None
 
 
 def from_usage(api, usage):
@@ -316,6 +350,9 @@ class Tokens:
                       if isinstance(h, dict) and isinstance(h.get("usage"), dict)), None)
         timings = payload.get("timings")
         choices = payload.get("choices") or []
+        native = native_usage(self.api, payload)
+        if native is not None:
+            self.put("usage", choices, native)
         if usage is not None:
             self.put("usage", choices, from_usage(self.api, usage))
         if timings is not None:
@@ -346,6 +383,8 @@ class Tokens:
         usage, timings = self.total("usage"), self.total("timings")
         if usage and timings:
             for key in ("input", "output", "cached"):
+                if usage[key] is None:  # llama.cpp's own answer states the cache in its timings alone
+                    usage[key] = timings[key]
                 if usage[key] != timings[key]:
                     raise Uncovered(f"usage and timings disagree on {key}: {usage[key]} and {timings[key]}")
         if usage:
@@ -385,6 +424,8 @@ def read_request(body):
 
 
 def skip_reason(method, path):
+    if path.split("?")[0].endswith("/health_generate"):
+        return "health_probe"
     if method != "POST":
         return "not_post"
     return None if route_of(path) else "not_generation_route"
@@ -400,7 +441,7 @@ def refusal(status, payload):
     text = json.dumps(payload).lower() if payload is not None else ""
     if status in (400, 413, 422) and ("context length" in text or "exceed_context_size_error" in text):
         return "context_length"
-    if status in (400, 404):
+    if status in (400, 403, 404):
         return "invalid_request"
     if status in (500, 501):
         return "http_error"
@@ -429,7 +470,7 @@ def decode_stream(entry, api, request, response, timing, aborted):
         model = model_of(payload) or model
         tokens.read(payload)
         for reason in finishes_of(api, payload):
-            finish = FINISH_REASONS[reason]
+            finish = finish_reason(reason)
         visible, reasoning = output_of(api, payload, echo)
         if visible or reasoning:
             count += 1
@@ -465,7 +506,7 @@ def decode_whole(entry, api, response):
         payload = dict(payload, choices=[])  # a whole answer states its usage for the whole request
     tokens.read(payload)
     for reason in finishes_of(api, parse_json(response.body)):
-        entry["finish_reason"] = FINISH_REASONS[reason]
+        entry["finish_reason"] = finish_reason(reason)
     entry["outcome"] = "success"
     return tokens
 

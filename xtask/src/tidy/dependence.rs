@@ -6,14 +6,29 @@ use super::Complaint;
 use crate::workspace::Package;
 
 /// For each pure library, the packages of ours that it may know. A new library needs a row.
-const PURE: [(&str, &[&str]); 11] = [
+const PURE: [(&str, &[&str]); 17] = [
     ("json-scan", &[]),
     ("sse-parser", &[]),
-    ("llm-payloads", &["json-scan"]),
+    ("json-sequence", &[]),
+    ("aws-event-stream", &[]),
+    ("grpc-frames", &[]),
+    ("protobuf-scan", &[]),
+    ("body-decompression", &[]),
+    ("response-telemetry", &[]),
+    ("llm-payloads", &["json-scan", "protobuf-scan"]),
     ("request-timeline", &[]),
     (
         "request-observer",
-        &["llm-payloads", "sse-parser", "request-timeline"],
+        &[
+            "llm-payloads",
+            "sse-parser",
+            "json-sequence",
+            "aws-event-stream",
+            "grpc-frames",
+            "body-decompression",
+            "response-telemetry",
+            "request-timeline",
+        ],
     ),
     ("metric-registry", &[]),
     (
@@ -22,7 +37,7 @@ const PURE: [(&str, &[&str]); 11] = [
     ),
     ("prometheus-text", &["metric-registry"]),
     ("name-admission", &[]),
-    ("plugin-config", &[]),
+    ("plugin-config", &["llm-payloads", "response-telemetry"]),
     ("snapshot-slots", &["metric-registry"]),
 ];
 

@@ -46,8 +46,13 @@ const fn tokens(name: &'static str, help: &'static str) -> Definition {
     own(counter(name, "{token}", help), &[SOURCE])
 }
 
+/// What the server says of a request, which nobody has measured.
+const fn servers_word(name: &'static str, help: &'static str) -> Definition {
+    own(seconds(name, FIRST_TOKEN, help), &[])
+}
+
 /// The rows, in the order of [`super::Row`].
-pub(crate) const TABLE: [Definition; 18] = [
+pub(crate) const TABLE: [Definition; 21] = [
     own(counter("inference.requests", "{request}", "Watched requests, by how they ended."), &[OUTCOME, STREAM])
         .sampled(
             "Every watched request, once, when it has ended. `stream` is `true` when the answer was framed as a stream; \
@@ -155,10 +160,10 @@ pub(crate) const TABLE: [Definition; 18] = [
         &[RESULT],
     )
     .sampled(
-        "Requests that an upstream accepted. `unknown`: the answer did not state both its input and its cached tokens. \
-         `miss`: no cached tokens. `hit`: all but a tail that caches made of blocks cannot serve; the tail is 16 tokens \
-         or an eighth of the prompt, whichever is more, and never more than half of the prompt. `partial`: anything \
-         between.",
+        "Requests that an upstream accepted. `miss`: no cached tokens. `hit`: all but a tail that caches made of blocks \
+         cannot serve; the tail is 16 tokens or an eighth of the prompt, whichever is more, and never more than half of \
+         the prompt. `partial`: anything between. Where the answer did not state both its input and its cached tokens, \
+         what a header says of the cache (`hit` or `miss`), or else `unknown`.",
     )
     .mirrored("inference_prompt_cache_requests", 1),
     own(
@@ -173,6 +178,27 @@ pub(crate) const TABLE: [Definition; 18] = [
     )
     .sampled("Requests that an upstream accepted and whose answer stated its cached and more than zero input tokens.")
     .mirrored("inference_prompt_cache_hit_ratio_thousandths", 1_000),
+    servers_word(
+        "inference.server.queue_time",
+        "Time that the server says the request waited before it was computed.",
+    )
+    .sampled("Requests whose answer says it in its headers or trailers. It is the server's claim and was not measured.")
+    .mirrored("inference_server_queue_time_milliseconds", 1_000),
+    servers_word(
+        "inference.server.time_to_first_token",
+        "Time that the server says it took to the first token.",
+    )
+    .sampled(
+        "Requests whose answer says it in its headers or trailers. It is the server's claim and was not measured; what was \
+         measured here is `gen_ai.server.time_to_first_token`.",
+    )
+    .mirrored("inference_server_time_to_first_token_milliseconds", 1_000),
+    servers_word(
+        "inference.server.processing_time",
+        "Time that the server says it computed the answer.",
+    )
+    .sampled("Requests whose answer says it in its headers or trailers. It is the server's claim and was not measured.")
+    .mirrored("inference_server_processing_time_milliseconds", 1_000),
     own(
         gauge("inference.requests.in_flight", "{request}", "Watched requests that have not ended, by phase."),
         &[PHASE],

@@ -24,8 +24,13 @@ pub(crate) const TABLE: [Definition; 13] = [
     )
     .sampled("Every time one was met, when its request has ended.")
     .mirrored("inferometer_stream_anomalies", 1),
-    own(counter("inferometer.skipped", "{request}", "Requests that were not watched, by the reason."), &[SKIP_REASON])
-        .sampled("Every request that passed the module without being watched."),
+    own(counter("inferometer.skipped", "{request}", "Requests that no other metric counts, by the reason."), &[SKIP_REASON])
+        .sampled(
+            "Every request that passed the module without being watched, and every watched one that turned out to be none \
+             of a client's: `prefill_leg`, a prompt computed for another server to answer; `health_probe`, a token \
+             generated to see whether the engine lives; `unrecognised_body`, a path that may be a model server's with a \
+             body that is none of its requests.",
+        ),
     own(gauge("inferometer.series", "{series}", "Series that the workers hold, a histogram counting as one."), &[])
         .sampled("Each worker adds its own number, at every tick."),
     own(

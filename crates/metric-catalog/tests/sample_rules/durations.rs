@@ -232,3 +232,36 @@ fn gaps_of_other_bounds_move_up_only() {
     assert_eq!(rebinned(&[15 * MILLI]), [0, 5]);
     assert_eq!(rebinned(&[]), [5]);
 }
+
+#[test]
+fn what_the_server_says_of_its_times_is_kept_apart_from_what_was_measured() {
+    const NAMES: [&str; 3] = [
+        "inference.server.queue_time",
+        "inference.server.time_to_first_token",
+        "inference.server.processing_time",
+    ];
+    for record in [streamed(), whole(), unanswered(Outcome::Connect)] {
+        for name in NAMES {
+            check(&record, name, &[]);
+        }
+        let told = RequestRecord {
+            telemetry: Telemetry {
+                queue_nanos: Some(3 * MILLI),
+                time_to_first_token_nanos: Some(40 * MILLI),
+                processing_nanos: Some(0),
+                total_nanos: Some(999 * MILLI),
+                ..Telemetry::default()
+            },
+            ..record.clone()
+        };
+        for (name, sample) in NAMES.into_iter().zip(["1 of 0.003", "1 of 0.04", "1 of 0"]) {
+            check(&told, name, &[sample]);
+        }
+        let measured = "gen_ai.server.time_to_first_token";
+        let settings = CatalogSettings::default();
+        assert_eq!(
+            series_of(&settings, &told, measured),
+            series_of(&settings, &record, measured)
+        );
+    }
+}

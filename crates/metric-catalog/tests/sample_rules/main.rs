@@ -17,8 +17,8 @@ use metric_catalog::{
 };
 use metric_registry::{Kind, Limits, Registry, SeriesValue};
 use request_observer::{
-    AnomalyCounts, AnomalyKind, Api, Durations, GapHistogram, Outcome, RequestRecord, Stamp, Text,
-    Usage, UsageReason, UsageStatus,
+    AnomalyCounts, AnomalyKind, Api, Durations, GapHistogram, Outcome, Purpose, RequestRecord,
+    Stamp, Telemetry, Text, Usage, UsageReason, UsageStatus,
 };
 
 const MILLI: u64 = 1_000_000;
@@ -33,6 +33,10 @@ const LABELS: RecordLabels<'_> = RecordLabels {
     upstream_cluster: Some("vllm"),
     upstream_endpoint: Some("10.0.0.1:8000"),
     route: Some("chat"),
+    inference_objective: Some("critical"),
+    inference_fairness_id: Some("tenant"),
+    inference_model_rewrite: Some("m-tuned"),
+    destination_endpoint: Some("10.0.0.2:8000"),
 };
 
 /// A streamed answer of one choice with eleven output tokens, of which the first came after 100 ms and the last after
@@ -40,6 +44,7 @@ const LABELS: RecordLabels<'_> = RecordLabels {
 fn streamed() -> RequestRecord {
     RequestRecord {
         api: Api::ChatCompletions,
+        purpose: Purpose::Client,
         request_model: None,
         response_model: None,
         accepted: true,
@@ -71,6 +76,7 @@ fn streamed() -> RequestRecord {
             max_gap: Some(90 * MILLI),
         },
         gaps: gaps(&Catalog::new(&CatalogSettings::default()).gap_bounds_nanos()),
+        telemetry: Telemetry::default(),
         anomalies: AnomalyCounts::default(),
         events: 12,
         inspected_bytes: 4096,

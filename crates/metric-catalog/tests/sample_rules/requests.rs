@@ -51,6 +51,42 @@ fn an_error_type_is_there_only_where_something_failed() {
 }
 
 #[test]
+fn what_is_none_of_a_clients_requests_is_skipped_and_nothing_else() {
+    for purpose in Purpose::ALL {
+        let record = RequestRecord {
+            purpose,
+            ..streamed()
+        };
+        let (mut registry, moves) =
+            registry_after(&CatalogSettings::default(), std::slice::from_ref(&record));
+        let snapshot = registry.snapshot();
+        let skipped = snapshot.value("inferometer.skipped", &[("reason", purpose.as_str())]);
+        if purpose == Purpose::Client {
+            assert_eq!(skipped, None);
+            continue;
+        }
+        assert_eq!(skipped, Some(SeriesValue::Counter(1)), "{purpose:?}");
+        assert_eq!(registry.series_count(), 1, "{purpose:?}");
+        assert_eq!(moves, [], "{purpose:?}");
+    }
+}
+
+#[test]
+fn an_error_type_may_be_a_grpc_status() {
+    let refused = RequestRecord {
+        error_type: Some(text("RESOURCE_EXHAUSTED")),
+        outcome: Outcome::RateLimited,
+        status: Some(200),
+        ..streamed()
+    };
+    check(
+        &refused,
+        "gen_ai.server.request.duration",
+        &["error.type=RESOURCE_EXHAUSTED 1 of 0.7"],
+    );
+}
+
+#[test]
 fn attempts_are_added_up() {
     check(
         &RequestRecord {
@@ -96,6 +132,10 @@ fn base_labels_are_in_the_order_of_their_family() {
         upstream_cluster: true,
         upstream_endpoint: true,
         route: true,
+        inference_objective: true,
+        inference_fairness_id: true,
+        inference_model_rewrite: true,
+        destination_endpoint: true,
     };
     let settings = CatalogSettings {
         labels,
@@ -114,7 +154,8 @@ fn base_labels_are_in_the_order_of_their_family() {
     assert_eq!(
         of("inference.requests"),
         "model=m provider=openai operation=chat upstream_cluster=vllm upstream_endpoint=10.0.0.1:8000 route=chat \
-         outcome=success stream=true"
+         inference_objective=critical inference_fairness_id=tenant inference_model_rewrite=m-tuned \
+         destination_endpoint=10.0.0.2:8000 outcome=success stream=true"
     );
     assert_eq!(
         of("gen_ai.server.time_to_first_token"),
@@ -125,12 +166,7 @@ fn base_labels_are_in_the_order_of_their_family() {
 
 #[test]
 fn labels_that_are_off_do_not_show_though_they_are_known() {
-    let off = LabelSwitches {
-        server_address: false,
-        upstream_cluster: false,
-        upstream_endpoint: false,
-        route: false,
-    };
+    let off = LabelSwitches::default();
     let settings = CatalogSettings {
         labels: off,
         ..CatalogSettings::default()

@@ -233,6 +233,50 @@ fn a_prompt_cache_hit_is_all_but_a_tail() {
 }
 
 #[test]
+fn a_header_tells_of_the_prompt_cache_where_the_numbers_do_not() {
+    let with = |usage: Usage, prompt_cache: Option<bool>| RequestRecord {
+        usage,
+        telemetry: Telemetry {
+            prompt_cache,
+            ..Telemetry::default()
+        },
+        ..streamed()
+    };
+    let input_only = Usage {
+        input: Some(64),
+        ..Usage::default()
+    };
+    for (usage, prompt_cache, result) in [
+        (Usage::default(), Some(true), "hit"),
+        (input_only, Some(true), "hit"),
+        (input_only, Some(false), "miss"),
+        (input_only, None, "unknown"),
+        // The body's numbers are more than a word.
+        (streamed().usage, Some(false), "hit"),
+        (
+            Usage {
+                cached_input: Some(0),
+                ..input_only
+            },
+            Some(true),
+            "miss",
+        ),
+    ] {
+        let record = with(usage, prompt_cache);
+        check(
+            &record,
+            "inference.prompt_cache.requests",
+            &[&format!("result={result} 1")],
+        );
+    }
+    check(
+        &with(input_only, Some(true)),
+        "inference.prompt_cache.hit_ratio",
+        &[],
+    );
+}
+
+#[test]
 fn the_hit_ratio_needs_both_numbers_and_is_at_most_one() {
     let name = "inference.prompt_cache.hit_ratio";
     check(&streamed(), name, &["1 of 0.75"]);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::note_on;
-use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
+use crate::metrics::HISTOGRAMS;
 use crate::shape::{Key, LARGEST_BOUND, MOST_BOUNDS, Shape, TOP, TextRule};
 
 /// The JSON schema (draft 2020-12). It knows every key, word and range; what it cannot say (bounds that ascend, rules
@@ -59,7 +59,7 @@ fn of_shape(shape: &Shape, path: &str) -> Value {
         Shape::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
         Shape::Duration => json!({"type": "string", "pattern": "^[0-9]+(ms|s)$"}),
         Shape::Text(rule) => of_text(*rule),
-        Shape::MirroredMetric => json!({"enum": MIRRORED_METRICS}),
+        Shape::Listed(listed) => json!({"enum": listed.names}),
         Shape::List(element, most) => json!({
             "type": "array",
             "items": of_shape(element, &format!("{path}[]")),
@@ -80,6 +80,7 @@ fn of_text(rule: TextRule) -> Value {
         TextRule::Path => r##"^/[!-"$->@-~]*$"##,
         TextRule::PathSuffix => r##"^/[!-"$->@-~]+$"##,
         TextRule::Provider => r"^[A-Za-z0-9._-]+$",
+        TextRule::Header => r"^[a-z0-9._-]+$",
         TextRule::Model => r"^[^\u0000-\u001f\u007f-\u009f]+$",
     };
     json!({"type": "string", "maxLength": rule.most_bytes(), "pattern": pattern})

@@ -262,8 +262,9 @@ pub(crate) fn observe(
         status,
         content_type: response.header("content-type").as_bytes(),
         content_encoding: response.header("content-encoding").as_bytes(),
+        ..ResponseHead::default()
     };
-    observer.response_headers(&head, false, now);
+    observer.response_headers(&head, false, now, &settings);
     for piece in response_pieces {
         observer.response_body(piece, false, now, &settings);
     }

@@ -108,8 +108,9 @@ pub(crate) fn record(case: &Case) -> RequestRecord {
             status,
             content_type: content_type.as_bytes(),
             content_encoding: content_encoding.as_bytes(),
+            ..ResponseHead::default()
         };
-        observer.response_headers(&head, false, Stamp(10));
+        observer.response_headers(&head, false, Stamp(10), &settings);
         observer.response_body(case.body.as_bytes(), false, Stamp(20), &settings);
         if case.ends {
             observer.response_body(b"", true, Stamp(30), &settings);

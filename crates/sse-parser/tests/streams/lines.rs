@@ -1,6 +1,6 @@
 //! What single lines and events say, written out.
 
-use sse_parser::Field::{self, Comment, Data, Event, Id, Retry, Unknown};
+use sse_parser::Field::{self, Comment, Data, Error, Event, Id, Retry, Unknown};
 use sse_parser::SseParser;
 
 use crate::recorder::{Recorder, Said, parse_pieces};
@@ -55,6 +55,8 @@ fn one_space_after_the_colon_is_dropped_and_no_more() {
 fn a_line_without_a_colon_is_a_field_with_an_empty_value() {
     check("data\n\n", &[line(Data, ""), END]);
     check("something\n\n", &[line(Unknown, ""), END]);
+    check("error: {}\n\n", &[line(Error, "{}"), END]);
+    check("errors: {}\n\n", &[line(Unknown, "{}"), END]);
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(crate) fn split_whole(body: &[u8]) -> Vec<Said> {
             "event" => Field::Event,
             "id" => Field::Id,
             "retry" => Field::Retry,
+            "error" => Field::Error,
             _ => Field::Unknown,
         };
         pending |= field != Field::Comment;

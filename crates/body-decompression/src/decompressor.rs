@@ -1,0 +1,191 @@
+//! One body's decompressor.
+
+use std::fmt;
+use std::io::Write;
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+use crate::budget::Share;
+use crate::collector::Collector;
+use crate::{Budget, Coding};
+
+/// How much is decoded at once, so that little can become much no more often than once a step.
+const STEP_BYTES: usize = 256;
+/// What a decoder of gzip or deflate takes: its window, its tables, its buffer.
+const DEFLATE_BYTES: usize = 80 << 10;
+/// What a decoder of br takes besides its window.
+const BROTLI_BYTES: usize = 64 << 10;
+/// The logarithm of the largest window of br that is followed, which is also its encoders' default.
+const MAX_WINDOW_BITS: u32 = 22;
+
+/// The bounds of one body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most output.
+    pub output_bytes: u64,
+}
+
+impl Default for Limits {
+    /// 256 MiB.
+    fn default() -> Self {
+        Self {
+            output_bytes: 256 << 20,
+        }
+    }
+}
+
+/// Why a body is not decompressed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenUp {
+    /// It is not what its coding says.
+    Corrupt,
+    /// Its output is larger than it may be.
+    TooLarge,
+    /// Too much came out of too little.
+    TooDense,
+    /// It needs more memory than one body may take.
+    StateTooLarge,
+    /// All bodies together take what they may.
+    BudgetSpent,
+}
+
+/// Decompresses one body, in whatever pieces it comes.
+pub struct Decompressor {
+    decoder: Decoder,
+    limits: Limits,
+    output_bytes: u64,
+    budget: Budget,
+    share: Option<Share>,
+}
+
+/// What the coding needs; those whose first byte tells more are made when it comes.
+enum Decoder {
+    NotBegun(Coding),
+    Gzip(Box<MultiGzDecoder<Collector>>),
+    Zlib(Box<ZlibDecoder<Collector>>),
+    Deflate(Box<DeflateDecoder<Collector>>),
+    Brotli(Box<DecompressorWriter<Collector>>),
+    GivenUp(GivenUp),
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Decompressor")
+            .field("output_bytes", &self.output_bytes)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Decompressor {
+    /// At the beginning of a body.
+    ///
+    /// # Errors
+    ///
+    /// When the budget has not even room for the smallest decoder.
+    pub fn new(coding: Coding, limits: Limits, budget: &Budget) -> Result<Self, GivenUp> {
+        if budget.left() < DEFLATE_BYTES {
+            return Err(GivenUp::BudgetSpent);
+        }
+        Ok(Self {
+            decoder: Decoder::NotBegun(coding),
+            limits,
+            output_bytes: 0,
+            budget: budget.clone(),
+            share: None,
+        })
+    }
+
+    /// Takes the next bytes and gives what comes out of them.
+    ///
+    /// # Errors
+    ///
+    /// Why the body is not decompressed any further; the same again for everything that follows.
+    pub fn push(&mut self, bytes: &[u8], give: &mut impl FnMut(&[u8])) -> Result<(), GivenUp> {
+        if let Some(first) = bytes.first() {
+            self.begin(*first);
+        }
+        for step in bytes.chunks(STEP_BYTES) {
+            self.step(step, give)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, first: u8) {
+        let Decoder::NotBegun(coding) = self.decoder else {
+            return;
+        };
+        let needed = match coding {
+            Coding::Gzip | Coding::Deflate => Some(DEFLATE_BYTES),
+            Coding::Brotli => window_bits(first)
+                .filter(|bits| *bits <= MAX_WINDOW_BITS)
+                .and_then(|bits| 1_usize.checked_shl(bits))
+                .and_then(|window| window.checked_add(BROTLI_BYTES)),
+        };
+        let Some(needed) = needed else {
+            self.decoder = Decoder::GivenUp(GivenUp::StateTooLarge);
+            return;
+        };
+        self.share = self.budget.take(needed);
+        let collector = Collector::default();
+        self.decoder = match coding {
+            _ if self.share.is_none() => Decoder::GivenUp(GivenUp::BudgetSpent),
+            Coding::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(collector))),
+            // A zlib stream begins with the method 8; a raw one that does so begins with an empty block of a kind that
+            // no encoder sends first.
+            Coding::Deflate if first & 0x0f == 8 => {
+                Decoder::Zlib(Box::new(ZlibDecoder::new(collector)))
+            }
+            Coding::Deflate => Decoder::Deflate(Box::new(DeflateDecoder::new(collector))),
+            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(collector, 4096))),
+        };
+    }
+
+    fn step(&mut self, bytes: &[u8], give: &mut impl FnMut(&[u8])) -> Result<(), GivenUp> {
+        let (written, collector) = match &mut self.decoder {
+            Decoder::NotBegun(_) => return Ok(()),
+            Decoder::GivenUp(why) => return Err(*why),
+            Decoder::Gzip(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
+            Decoder::Zlib(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
+            Decoder::Deflate(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
+            Decoder::Brotli(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
+        };
+        let was_full = collector.is_full();
+        let output = collector.hand_on(give);
+        self.output_bytes = self
+            .output_bytes
+            .saturating_add(u64::try_from(output).unwrap_or(u64::MAX));
+        let verdict = match written {
+            _ if was_full => Err(GivenUp::TooDense),
+            Err(_) => Err(GivenUp::Corrupt),
+            Ok(()) if self.output_bytes > self.limits.output_bytes => Err(GivenUp::TooLarge),
+            Ok(()) => Ok(()),
+        };
+        if let Err(why) = verdict {
+            self.decoder = Decoder::GivenUp(why);
+            self.share = None;
+        }
+        verdict
+    }
+}
+
+/// Writes, and has the decoder give all that it can give.
+fn write(decoder: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    decoder.write_all(bytes)?;
+    decoder.flush()
+}
+
+/// The logarithm of the window that the first byte of a body in br asks for; none where it asks for one beyond the
+/// standard.
+fn window_bits(first: u8) -> Option<u32> {
+    let field = |shift: u32| u32::from(first >> shift & 0b111);
+    match (first & 1, field(1), field(4)) {
+        (0, _, _) => Some(16),
+        (_, 0, 0) => Some(17),
+        (_, 0, 1) => None,
+        (_, 0, small) => small.checked_add(8),
+        (_, large, _) => large.checked_add(17),
+    }
+}

@@ -1,0 +1,35 @@
+//! Writes down what a stream says.
+
+use json_sequence::{JsonSequence, Shape, Sink};
+
+#[derive(Default)]
+struct Recorder {
+    value: Vec<u8>,
+    whole: Vec<Vec<u8>>,
+}
+
+impl Sink for Recorder {
+    fn bytes(&mut self, bytes: &[u8]) {
+        assert!(!bytes.is_empty(), "nothing is no piece");
+        self.value.extend_from_slice(bytes);
+    }
+
+    fn value_end(&mut self) {
+        self.whole.push(std::mem::take(&mut self.value));
+    }
+}
+
+/// The values of a stream that comes in these pieces.
+pub(crate) fn parse_pieces<'a>(
+    shape: Shape,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<Vec<u8>> {
+    let mut sequence = JsonSequence::new(shape);
+    let mut recorder = Recorder::default();
+    for piece in pieces {
+        sequence.push(piece, &mut recorder);
+    }
+    sequence.finish(&mut recorder);
+    assert!(recorder.value.is_empty(), "bytes without a value's end");
+    recorder.whole
+}

@@ -1,0 +1,85 @@
+//! Anthropic's messages.
+
+use json_scan::Node;
+
+use crate::answer_places::{
+    AnswerNode, ERROR, ERROR_CODE, MODEL, OBJECT, Place, STOP_REASON, TYPE, TokenKind, tokens,
+};
+use crate::dialect::{About, Dialect, Rules, UsageRule};
+use crate::request_places::{
+    MAX_TOKENS, MODEL as REQUESTED_MODEL, RequestNode, STREAM, request,
+};
+
+static REQUEST: RequestNode = request(&[REQUESTED_MODEL, STREAM, MAX_TOKENS]);
+
+const USAGE: AnswerNode = Node::branch(
+    "usage",
+    &[
+        tokens("input_tokens", TokenKind::Input),
+        tokens("output_tokens", TokenKind::Output),
+        tokens("cache_read_input_tokens", TokenKind::CachedInput),
+        tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
+        Node::branch(
+            "output_tokens_details",
+            &[
+                tokens("reasoning_tokens", TokenKind::Reasoning),
+                tokens("thinking_tokens", TokenKind::Reasoning),
+            ],
+        ),
+    ],
+);
+static ANSWER: AnswerNode = Node::root(&[
+    TYPE,
+    Node::branch(
+        "delta",
+        &[
+            Node::leaf("text", Place::Visible),
+            Node::leaf("thinking", Place::Reasoning),
+            Node::leaf("partial_json", Place::Visible),
+            STOP_REASON,
+        ],
+    ),
+    Node::branch(
+        "content_block",
+        &[
+            Node::leaf("text", Place::Visible),
+            Node::leaf("thinking", Place::Reasoning),
+            Node::leaf("name", Place::Visible),
+        ],
+    ),
+    USAGE,
+    // An object when an answer begins, a text in a flat error.
+    Node::tagged(
+        "message",
+        Place::ErrorMessage,
+        &[MODEL, USAGE, STOP_REASON],
+    ),
+    MODEL,
+    STOP_REASON,
+    ERROR,
+    OBJECT,
+    ERROR_CODE,
+]);
+
+
+/// `/messages`.
+pub(crate) static MESSAGES: Dialect = Dialect {
+    name: "messages",
+    operation: "chat",
+    provider: "anthropic",
+    routes: &["/messages"],
+    request: &REQUEST,
+    answer: &ANSWER,
+    rules: Rules {
+        usage: UsageRule::InputParts,
+        ..Rules::PLAIN
+    },
+    about: About {
+        servers: "Anthropic, vLLM, SGLang, LMDeploy, Dynamo, llama.cpp, Ollama",
+        recognised_by: "the path",
+        first_token: "first `content_block_delta` with non-empty text, thinking or partial JSON, or the beginning of a block that names a tool",
+        usage: "`message_start` and `message_delta`, the last one counting; read from and written to the cache is added to the input",
+        end: "`message_stop`",
+        errors: "an event `error`",
+    },
+};

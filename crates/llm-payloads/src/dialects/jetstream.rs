@@ -1,0 +1,48 @@
+//! JetStream's HTTP server.
+
+use json_scan::Node;
+
+use crate::answer_places::{AnswerNode, ERROR, Place};
+use crate::dialect::{About, Dialect, EndRule, Rules};
+use crate::request_places::{RequestNode, RequestPlace, request};
+
+static REQUEST: RequestNode = request(&[
+    Node::leaf("max_tokens", RequestPlace::MaxOutputTokens),
+    Node::leaf("maxTokens", RequestPlace::MaxOutputTokens),
+    Node::leaf("numSamples", RequestPlace::Choices),
+]);
+
+const SAMPLE: &[AnswerNode] = &[
+    Node::leaf("text", Place::Visible),
+    Node::leaf("tokenIds", Place::TokenIds),
+    Node::leaf("token_ids", Place::TokenIds),
+];
+const CONTENT: &[AnswerNode] = &[Node::branch("samples", &[Node::branch("[]", SAMPLE)])];
+static ANSWER: AnswerNode = Node::root(&[
+    Node::branch("streamContent", CONTENT),
+    Node::branch("stream_content", CONTENT),
+    ERROR,
+]);
+
+/// `/v1/generate`.
+pub(crate) static HTTP: Dialect = Dialect {
+    name: "jetstream_http",
+    operation: "text_completion",
+    provider: "jetstream",
+    routes: &["/v1/generate"],
+    request: &REQUEST,
+    answer: &ANSWER,
+    rules: Rules {
+        streams_by_default: true,
+        end: EndRule::Close,
+        ..Rules::PLAIN
+    },
+    about: About {
+        servers: "JetStream",
+        recognised_by: "the path; JSON documents one after the other, labelled as an event stream",
+        first_token: "first `streamContent.samples[]` with non-empty text; `initialContent` is no token",
+        usage: "none; the tokens of an event are its `tokenIds`",
+        end: "the stream's end",
+        errors: "`error`",
+    },
+};
