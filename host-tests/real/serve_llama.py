@@ -1,6 +1,6 @@
 """Runs llama.cpp's HTTP server over a tiny model until the standard input ends, so that it never outlives its caller.
 
-    python serve_llama.py MODEL.gguf ALIAS [embedding]
+    python serve_llama.py MODEL.gguf ALIAS
 
 The first line it prints is a JSON object with the address and the versions.
 """
@@ -15,7 +15,7 @@ import xllamacpp
 
 
 def main():
-    path, alias, *more = sys.argv[1:]
+    path, alias = sys.argv[1:]
     if not os.path.exists(path):
         partial = f"{path}.{os.getpid()}"
         tiny_model.write(partial)
@@ -25,17 +25,17 @@ def main():
     parameters.model_alias = {alias}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
-    parameters.n_ctx = tiny_model.CONTEXT
-    parameters.n_parallel = 1
+    parameters.n_ctx = 2 * tiny_model.CONTEXT
+    parameters.n_parallel = 2
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
     parameters.endpoint_metrics = True
     parameters.endpoint_slots = True
     parameters.warmup = False
     parameters.use_jinja = True
-    if "embedding" in more:
-        parameters.embedding = True
-        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    # It completes all the same.
+    parameters.embedding = True
+    parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     server = xllamacpp.Server(parameters)
     packages = ["xllamacpp", "gguf", "numpy"]
     told = {

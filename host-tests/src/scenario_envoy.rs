@@ -41,7 +41,7 @@ impl ScenarioBed {
     /// # Errors
     ///
     /// As [`EnvoyRig::start`].
-    pub async fn start(http2: bool, models: &[&str]) -> Result<ScenarioBed> {
+    pub async fn start(http2: bool, models: &[String]) -> Result<ScenarioBed> {
         let upstream = if http2 {
             ScriptedUpstream::http2().await?
         } else {

@@ -8,7 +8,7 @@
 )]
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex},
     time::Instant,
 };
@@ -21,8 +21,17 @@ use host_tests::{
 
 /// How many Envoys run scenarios at once.
 const BEDS: usize = 2;
-/// The names that scenarios use, so that those of refused requests are themselves and not `other`.
-const MODELS: [&str; 5] = ["qwen3-8b", "alias", "bge", "claude-x", "second"];
+
+/// The names that scenarios expect, so that those of refused requests are themselves and not `other`.
+fn models(scenarios: &[Scenario]) -> Vec<String> {
+    let names: BTreeSet<_> = scenarios
+        .iter()
+        .flat_map(|scenario| [&scenario.expect.request_model, &scenario.expect.response_model])
+        .flatten()
+        .cloned()
+        .collect();
+    names.into_iter().collect()
+}
 
 async fn run_all(http2: bool) {
     let started = Instant::now();
@@ -38,12 +47,14 @@ async fn run_all(http2: bool) {
         *outcomes.entry(outcome).or_default() += 1;
     }
     let count = scenarios.len();
+    let models = models(&scenarios);
     let queue: Arc<Mutex<VecDeque<Scenario>>> = Arc::new(Mutex::new(scenarios.into()));
     let mut beds = tokio::task::JoinSet::new();
     for _ in 0..BEDS {
         let queue = Arc::clone(&queue);
+        let models = models.clone();
         beds.spawn(async move {
-            let mut bed = ScenarioBed::start(http2, &MODELS).await.unwrap();
+            let mut bed = ScenarioBed::start(http2, &models).await.unwrap();
             let mut bad = Vec::new();
             loop {
                 let Some(scenario) = queue.lock().unwrap().pop_front() else {

@@ -200,6 +200,36 @@ fn a_chunk_of_a_request_costs_a_buffer_reading_and_its_end_a_clock_reading() {
     );
 }
 
+#[test]
+fn all_headers_of_an_answer_or_a_watched_request_come_in_one_reading() {
+    let (_bed, worker) = new_worker();
+    let stream = worker.vm.stream(&worker.observe);
+    let head = [
+        (":method", "POST"),
+        (":path", "/v1/chat/completions"),
+        ("content-type", "application/json"),
+        ("x-llm-d-inference-objective", "critical"),
+    ];
+    stream.request_headers(&head, false);
+    let read = [("clock_time_get", 1), ("proxy_get_header_map_pairs", 1)];
+    let request = worker.vm.latest();
+    assert_eq!(calls(&request)[..2], read);
+    assert_eq!(calls(&request)[2..], [("proxy_get_header_map_value", 2)]);
+    stream.response_headers(&STREAM_HEAD, false);
+    assert_eq!(calls(&worker.vm.latest()), read);
+    stream.response_trailers(&[("grpc-status", "0"), ("x-queue-time", "3")]);
+    assert_eq!(calls(&worker.vm.latest()), read);
+    // Of what is not watched, method and path are enough.
+    let stream = worker.vm.stream(&worker.observe);
+    stream.request_headers(&[(":method", "GET"), (":path", "/v1/models")], true);
+    assert_eq!(
+        calls(&worker.vm.latest()),
+        [("proxy_get_header_map_value", 2)]
+    );
+    stream.response_headers(&STREAM_HEAD, true);
+    assert_eq!(calls(&worker.vm.latest()), []);
+}
+
 /// Hostcalls that would change a stream, hold it, or leave the proxy.
 const NEVER: &[&str] = &[
     "proxy_add_header_map_value",

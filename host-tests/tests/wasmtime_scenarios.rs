@@ -5,7 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use host_tests::{
     capture_facts::{Moved, scenario_differences},
@@ -97,10 +97,19 @@ fn differences(scenario: &Scenario) -> Vec<String> {
     let bed = Bed::new().unwrap();
     let vm = bed.vm().unwrap();
     // Names of refused requests are themselves, as they are in the other runners.
-    let names = serde_json::json!(["qwen3-8b", "alias", "bge", "claude-x", "second"]);
+    let expect = &scenario.expect;
+    let names: BTreeSet<_> = [&expect.request_model, &expect.response_model]
+        .into_iter()
+        .flatten()
+        .collect();
+    let models = if names.is_empty() {
+        serde_json::json!({})
+    } else {
+        serde_json::json!({"models": {"allow": names}})
+    };
     let observe = vm.root(listener(
         "observe",
-        serde_json::json!({"models": {"allow": names}}).to_string(),
+        models.to_string(),
     ));
     let scrape = vm.root(listener("scrape", SCRAPE));
     let worker = Worker {
@@ -122,7 +131,6 @@ fn differences(scenario: &Scenario) -> Vec<String> {
         },
         scenario,
     ));
-    let expect = &scenario.expect;
     for (name, expected) in [
         (
             host_tests::capture_facts::FIRST_TOKEN,

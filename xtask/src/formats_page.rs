@@ -64,7 +64,10 @@ fn describe(page: &mut String, dialect: &Dialect, scenarios: &[String]) -> Resul
         ("servers", about.servers.to_owned()),
         ("endpoints", endpoints(dialect)),
         ("recognised by", about.recognised_by.to_owned()),
-        ("`gen_ai.provider.name`", format!("`{}`, unless configured", dialect.provider)),
+        (
+            "`gen_ai.provider.name`",
+            format!("`{}`, unless configured", dialect.provider),
+        ),
         ("first token", about.first_token.to_owned()),
         ("usage", about.usage.to_owned()),
         ("end", about.end.to_owned()),
@@ -136,7 +139,10 @@ fn scenario_names() -> Result<Vec<String>> {
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|kind| kind == "json") {
-            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+            names.extend(
+                path.file_stem()
+                    .map(|stem| stem.to_string_lossy().into_owned()),
+            );
         }
     }
     names.sort();

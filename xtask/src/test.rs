@@ -20,6 +20,8 @@ const PYTHON_VARIABLE: &str = "INFEROMETER_PYTHON";
 const ENVOY_VARIABLE: &str = "INFEROMETER_ENVOY";
 /// Tests of `host-tests` whose name begins with this run a real Envoy; the others need none.
 const ENVOY_TESTS: &str = "envoy";
+/// Tests of `host-tests` whose name begins with this run a real inference server, which is fetched when asked for.
+const REAL_TESTS: &str = "real";
 
 /// One step of the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +36,11 @@ enum Step {
     EnvoyNewest,
     EnvoyOldest,
     Demo,
+    Real,
 }
 
 impl Step {
-    const ALL: [Step; 10] = [
+    const ALL: [Step; 11] = [
         Self::Module,
         Self::Python,
         Self::Envoy,
@@ -48,6 +51,7 @@ impl Step {
         Self::EnvoyNewest,
         Self::EnvoyOldest,
         Self::Demo,
+        Self::Real,
     ];
 
     fn name(self) -> &'static str {
@@ -62,6 +66,7 @@ impl Step {
             Self::EnvoyNewest => "envoy-newest",
             Self::EnvoyOldest => "envoy-oldest",
             Self::Demo => "demo",
+            Self::Real => "real",
         }
     }
 
@@ -81,6 +86,7 @@ impl Step {
             Self::EnvoyNewest => format!("the built module in Envoy {NEWEST}"),
             Self::EnvoyOldest => format!("the built module in Envoy {OLDEST}"),
             Self::Demo => "the demonstration, for ten seconds".to_owned(),
+            Self::Real => format!("a real llama.cpp server behind Envoy {NEWEST}"),
         }
     }
 
@@ -90,7 +96,7 @@ impl Step {
             Self::Crates => &[Self::Python],
             Self::Host => &[Self::Module, Self::Python],
             Self::EnvoyNewest | Self::EnvoyOldest => &[Self::Module, Self::Python, Self::Envoy],
-            Self::Demo => &[Self::Module, Self::Envoy],
+            Self::Demo | Self::Real => &[Self::Module, Self::Envoy],
             _ => &[],
         }
     }
@@ -104,14 +110,24 @@ impl Step {
 #[derive(Args, Debug)]
 pub(crate) struct TestArguments {
     /// Run this step alone, with the steps it needs: module, python, envoy, crates, tools, expectations,
-    /// host, envoy-newest, envoy-oldest or demo.
+    /// host, envoy-newest, envoy-oldest, demo or real.
     #[arg(long, value_name = "STEP", value_parser = Step::ALL.map(Step::name))]
     only: Option<String>,
+
+    /// Run only what needs a real inference server, with the steps it needs; the server comes from the Python package
+    /// index (0.2 GB). Without this it is left out.
+    #[arg(long, conflicts_with = "only")]
+    real: bool,
 }
 
 /// The task.
 pub(crate) fn command(arguments: &TestArguments) -> Result<()> {
-    let wanted = wanted(arguments.only.as_deref().and_then(Step::named));
+    let only = if arguments.real {
+        Some(Step::Real)
+    } else {
+        arguments.only.as_deref().and_then(Step::named)
+    };
+    let wanted = wanted(only);
     let mut run = Run {
         packages: workspace::packages()?,
         python: None,
@@ -126,13 +142,22 @@ pub(crate) fn command(arguments: &TestArguments) -> Result<()> {
             passed.insert(step);
         }
     }
+    if only.is_none() {
+        report.not_run(
+            Step::Real.name(),
+            "it fetches a real server: cargo xtask test --real",
+        );
+    }
     report.finish()
 }
 
-/// The steps to run, in order: all, or one with what it needs.
+/// The steps to run, in order: all but the one with a real server, or one with what it needs.
 fn wanted(only: Option<Step>) -> Vec<Step> {
     let Some(only) = only else {
-        return Step::ALL.to_vec();
+        return Step::ALL
+            .into_iter()
+            .filter(|step| *step != Step::Real)
+            .collect();
     };
     Step::ALL
         .into_iter()
@@ -183,6 +208,7 @@ impl Run {
             Step::Host => self.host_tests(None, tally),
             Step::EnvoyNewest => self.host_tests(Some(NEWEST), tally),
             Step::EnvoyOldest => self.host_tests(Some(OLDEST), tally),
+            Step::Real => self.real_tests(tally),
             Step::Demo => {
                 let myself = std::env::current_exe().context("cannot find this program")?;
                 let mut demo = Command::new(myself);
@@ -213,6 +239,7 @@ impl Run {
         let targets = test_targets(package.context("there is no package host-tests")?);
         let (with_envoy, without): (Vec<String>, Vec<String>) = targets
             .into_iter()
+            .filter(|name| !name.starts_with(REAL_TESTS))
             .partition(|name| name.starts_with(ENVOY_TESTS));
         let mut cargo = self.cargo_test(&["host-tests".to_owned()]);
         let chosen = match envoy {
@@ -238,6 +265,24 @@ impl Run {
             run_tests(cargo.arg("--doc"), tally)?;
         }
         Ok(())
+    }
+
+    /// The tests of `host-tests` with a real server, which cargo leaves out unless their feature is asked for.
+    fn real_tests(&self, tally: &mut Tally) -> Result<()> {
+        let targets = self
+            .packages
+            .iter()
+            .filter(|package| package.name == "host-tests")
+            .flat_map(test_targets);
+        let mut cargo = self.cargo_test(&["host-tests".to_owned()]);
+        cargo.env(ENVOY_VARIABLE, NEWEST);
+        cargo.args(["--features", "host-tests/real"]);
+        for name in targets.filter(|name| name.starts_with(REAL_TESTS)) {
+            cargo.args(["--test", &name]);
+        }
+        // What they say of versions and counts is to be seen, one test after the other.
+        cargo.args(["--", "--nocapture", "--test-threads=1"]);
+        run_tests(&mut cargo, tally)
     }
 
     /// `cargo test` for these packages, going on after a failure so that the count is whole.
@@ -318,8 +363,10 @@ mod tests {
     }
 
     #[test]
-    fn without_a_choice_every_step_runs() {
-        assert_eq!(wanted(None), Step::ALL);
+    fn without_a_choice_every_step_runs_but_the_one_with_a_real_server() {
+        let steps = wanted(None);
+        assert_eq!(steps.len(), Step::ALL.len() - 1);
+        assert!(!steps.contains(&Step::Real));
     }
 
     #[test]
@@ -329,6 +376,10 @@ mod tests {
         assert_eq!(
             wanted(Some(Step::EnvoyOldest)),
             [Step::Module, Step::Python, Step::Envoy, Step::EnvoyOldest]
+        );
+        assert_eq!(
+            wanted(Some(Step::Real)),
+            [Step::Module, Step::Envoy, Step::Real]
         );
     }
 

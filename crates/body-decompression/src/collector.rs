@@ -18,14 +18,12 @@ impl Collector {
         self.is_full
     }
 
-    /// Hands on what is held and says how much that was.
-    pub(crate) fn hand_on(&mut self, give: &mut impl FnMut(&[u8])) -> usize {
-        let length = self.held.len();
-        if length > 0 {
+    /// Hands on what is held.
+    pub(crate) fn hand_on(&mut self, give: &mut impl FnMut(&[u8])) {
+        if !self.held.is_empty() {
             give(&self.held);
             self.held.clear();
         }
-        length
     }
 }
 

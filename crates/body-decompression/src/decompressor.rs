@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::Write;
 
 use brotli_decompressor::DecompressorWriter;
-use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 use crate::budget::Share;
 use crate::collector::Collector;
+use crate::inflate::{Container, Corrupt, Inflate};
 use crate::{Budget, Coding};
 
 /// How much is decoded at once, so that little can become much no more often than once a step.
@@ -62,9 +62,7 @@ pub struct Decompressor {
 /// What the coding needs; those whose first byte tells more are made when it comes.
 enum Decoder {
     NotBegun(Coding),
-    Gzip(Box<MultiGzDecoder<Collector>>),
-    Zlib(Box<ZlibDecoder<Collector>>),
-    Deflate(Box<DeflateDecoder<Collector>>),
+    Inflate(Box<Inflate>),
     Brotli(Box<DecompressorWriter<Collector>>),
     GivenUp(GivenUp),
 }
@@ -129,40 +127,46 @@ impl Decompressor {
             return;
         };
         self.share = self.budget.take(needed);
-        let collector = Collector::default();
+        let inflate = |container| Decoder::Inflate(Box::new(Inflate::new(container)));
         self.decoder = match coding {
             _ if self.share.is_none() => Decoder::GivenUp(GivenUp::BudgetSpent),
-            Coding::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(collector))),
+            Coding::Gzip => inflate(Container::Gzip),
             // A zlib stream begins with the method 8; a raw one that does so begins with an empty block of a kind that
             // no encoder sends first.
-            Coding::Deflate if first & 0x0f == 8 => {
-                Decoder::Zlib(Box::new(ZlibDecoder::new(collector)))
-            }
-            Coding::Deflate => Decoder::Deflate(Box::new(DeflateDecoder::new(collector))),
-            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(collector, 4096))),
+            Coding::Deflate if first & 0x0f == 8 => inflate(Container::Zlib),
+            Coding::Deflate => inflate(Container::Raw),
+            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(Collector::default(), 4096))),
         };
     }
 
     fn step(&mut self, bytes: &[u8], give: &mut impl FnMut(&[u8])) -> Result<(), GivenUp> {
-        let (written, collector) = match &mut self.decoder {
-            Decoder::NotBegun(_) => return Ok(()),
-            Decoder::GivenUp(why) => return Err(*why),
-            Decoder::Gzip(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
-            Decoder::Zlib(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
-            Decoder::Deflate(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
-            Decoder::Brotli(decoder) => (write(&mut **decoder, bytes), decoder.get_mut()),
+        let mut output = 0_u64;
+        let mut count = |part: &[u8]| {
+            output = output.saturating_add(u64::try_from(part.len()).unwrap_or(u64::MAX));
+            give(part);
         };
-        let was_full = collector.is_full();
-        let output = collector.hand_on(give);
-        self.output_bytes = self
-            .output_bytes
-            .saturating_add(u64::try_from(output).unwrap_or(u64::MAX));
-        let verdict = match written {
-            _ if was_full => Err(GivenUp::TooDense),
-            Err(_) => Err(GivenUp::Corrupt),
-            Ok(()) if self.output_bytes > self.limits.output_bytes => Err(GivenUp::TooLarge),
-            Ok(()) => Ok(()),
+        let decoded = match &mut self.decoder {
+            Decoder::NotBegun(_) => Ok(()),
+            Decoder::GivenUp(why) => Err(*why),
+            Decoder::Inflate(inflate) => inflate
+                .push(bytes, &mut count)
+                .map_err(|Corrupt| GivenUp::Corrupt),
+            Decoder::Brotli(decoder) => {
+                let written = write(&mut **decoder, bytes);
+                let collector = decoder.get_mut();
+                collector.hand_on(&mut count);
+                match written {
+                    _ if collector.is_full() => Err(GivenUp::TooDense),
+                    written => written.map_err(|_| GivenUp::Corrupt),
+                }
+            }
         };
+        self.output_bytes = self.output_bytes.saturating_add(output);
+        let verdict = decoded.and(if self.output_bytes > self.limits.output_bytes {
+            Err(GivenUp::TooLarge)
+        } else {
+            Ok(())
+        });
         if let Err(why) = verdict {
             self.decoder = Decoder::GivenUp(why);
             self.share = None;

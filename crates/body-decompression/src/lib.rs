@@ -27,14 +27,15 @@
 //!
 //! # Limits
 //!
-//! An answer of more than [`Limits::output_bytes`] is given up, as is one that becomes more than a megabyte out of 256
-//! bytes. A decompressor takes some 50 KB for gzip and deflate, for br as much as the sender's window, at most 4 MiB;
+//! An answer of more than [`Limits::output_bytes`] is given up, as is one in br that becomes more than a megabyte out of
+//! 256 bytes. Checksums are not verified. A decompressor takes some 50 KB for gzip and deflate, for br as much as the sender's window, at most 4 MiB;
 //! a [`Budget`] bounds what all of them take together. Output is handed on in parts of at most a megabyte.
 
 mod budget;
 mod coding;
 mod collector;
 mod decompressor;
+mod inflate;
 
 pub use budget::Budget;
 pub use coding::{Coding, UnknownCoding};

@@ -5,6 +5,8 @@ pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 
+use response_telemetry::built_in_headers;
+
 use crate::foreign_words::APIS;
 use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
 use crate::shape::{Key, MOST_BOUNDS, Shape, TOP};
@@ -35,8 +37,7 @@ const NOTES: &[Note] = &[
     note(
         "routes",
         "",
-        "Routes to watch besides the well-known ones (`/chat/completions`, `/completions`, `/responses`, `/embeddings`, \
-         `/messages`). Tried before those, in their order.",
+        "Routes to watch besides those of `docs/FORMATS.md`. Tried before those, in their order.",
     ),
     note(
         "routes[].path_suffix",
@@ -51,15 +52,14 @@ const NOTES: &[Note] = &[
     note(
         "provider",
         "",
-        "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides: `anthropic` for \
-         messages, `openai` for the others.",
+        "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides, such as \
+         `anthropic` for its messages and `openai` for chat completions.",
     ),
     note(
         "telemetry_headers",
         "",
-        "Headers and trailers of answers that tell of the inference, besides the well-known ones (those of TGI, LoRAX, \
-         Bedrock, Fireworks, OpenAI and ORCA). A header that is named here means what is said here. What they tell is the \
-         server's own word; the body's numbers go first.",
+        "Headers and trailers of answers that tell of the inference, besides the well-known ones listed below. A header \
+         that is named here means what is said here. What they tell is the server's own word; the body's numbers go first.",
     ),
     note("telemetry_headers[].header", "", "The header's name."),
     note("telemetry_headers[].meaning", "", "What its value is."),
@@ -215,7 +215,7 @@ const EXAMPLES: &[Example] = &[
         json: r#"{
   "telemetry_headers": [
     {"header": "x-engine-queue-time", "meaning": "queue_time", "unit": "milliseconds"},
-    {"header": "x-kv-cache-hit", "meaning": "prompt_cache_hit", "unit": "flag"}
+    {"header": "x-engine-cache", "meaning": "prompt_cache_hit", "unit": "flag"}
   ],
   "labels": {"inference_objective": true, "destination_endpoint": true}
 }"#,
@@ -244,6 +244,20 @@ pub fn config_markdown() -> String {
     out.push_str("\nAPIs that `routes[].api` accepts, as `docs/FORMATS.md` describes them:\n\n");
     for name in APIS {
         out.push_str(&format!("- `{name}`\n"));
+    }
+    out.push_str(
+        "\nHeaders and trailers of answers that are read without `telemetry_headers`, besides ORCA's \
+         `endpoint-load-metrics` and `endpoint-load-metrics-bin`. (Beside headers that only LoRAX sends, \
+         `x-compute-time` is in milliseconds.)\n\n\
+         | header | meaning | unit |\n| --- | --- | --- |\n",
+    );
+    for rule in built_in_headers() {
+        out.push_str(&format!(
+            "| `{}` | `{}` | `{}` |\n",
+            rule.header,
+            rule.meaning.as_str(),
+            rule.unit.as_str()
+        ));
     }
     out.push_str("\nMetrics that `envoy_stats.metrics` accepts:\n\n");
     for name in MIRRORED_METRICS {

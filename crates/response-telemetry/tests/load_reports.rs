@@ -1,4 +1,9 @@
 //! Load reports in their three forms, as servers write them and as they must not be.
+#![allow(
+    clippy::unwrap_used,
+    clippy::arithmetic_side_effects,
+    reason = "a test fails by panicking, as it should"
+)]
 
 use proptest::prelude::*;
 use prost::Message;
