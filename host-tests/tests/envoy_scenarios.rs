@@ -26,7 +26,12 @@ const BEDS: usize = 2;
 fn models(scenarios: &[Scenario]) -> Vec<String> {
     let names: BTreeSet<_> = scenarios
         .iter()
-        .flat_map(|scenario| [&scenario.expect.request_model, &scenario.expect.response_model])
+        .flat_map(|scenario| {
+            [
+                &scenario.expect.request_model,
+                &scenario.expect.response_model,
+            ]
+        })
         .flatten()
         .cloned()
         .collect();

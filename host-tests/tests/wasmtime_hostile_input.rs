@@ -11,7 +11,7 @@ use host_tests::wasmtime_host::bed::{Bed, Exchange, Worker, event};
 
 const CHUNK_BYTES: usize = 16 * 1024;
 /// What a worker may use when a single stream has gone through it, whatever that held.
-const MEMORY_LIMIT_BYTES: usize = 4 << 20;
+const MEMORY_LIMIT_BYTES: usize = 5 << 20;
 const CHAT: &str = "/v1/chat/completions";
 
 /// Headers as a client or server may send them.

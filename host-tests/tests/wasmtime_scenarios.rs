@@ -107,10 +107,7 @@ fn differences(scenario: &Scenario) -> Vec<String> {
     } else {
         serde_json::json!({"models": {"allow": names}})
     };
-    let observe = vm.root(listener(
-        "observe",
-        models.to_string(),
-    ));
+    let observe = vm.root(listener("observe", models.to_string()));
     let scrape = vm.root(listener("scrape", SCRAPE));
     let worker = Worker {
         vm,

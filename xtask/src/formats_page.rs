@@ -1,9 +1,10 @@
 //! The page `docs/FORMATS.md`: what is read of each server's language, made from the dialects themselves.
 
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, fs, path::Path};
 
 use anyhow::{Context as _, Result, bail};
 use llm_payloads::{Api, Dialect};
+use serde_json::Value;
 
 use crate::workspace;
 
@@ -27,7 +28,7 @@ path is told by its end, so whatever a gateway puts before it does no harm. The 
 | `application/grpc`, with any suffix | gRPC messages; `grpc-status` from trailers, or from headers where nothing else came |
 | anything else | not read: durations and outcome alone, usage reason `unknown_type` |
 
-`content-encoding` `gzip`, `deflate`, `br` and `zstd` is undone for reading only; the client gets the bytes as they were. Bounds
+`content-encoding` `gzip`, `deflate` and `br` is undone for reading only; the client gets the bytes as they were. Bounds
 on output, density and memory, and what is counted when one is reached, are in `docs/METRICS.md` under the usage reasons
 `compressed` and `decompression_given_up` and the anomalies `compression_corrupt` and `compression_limit`.
 
@@ -38,7 +39,7 @@ on output, density and memory, and what is counted when one is reached, are in `
 /// The whole page.
 pub(crate) fn markdown() -> Result<String> {
     let mut page = HEAD.to_owned();
-    let scenarios = scenario_names()?;
+    let scenarios = read_scenarios()?;
     page.push_str("| dialect | servers | operation | endpoints |\n| --- | --- | --- | --- |\n");
     for api in Api::ALL {
         let dialect = api.dialect();
@@ -57,7 +58,7 @@ pub(crate) fn markdown() -> Result<String> {
     Ok(page)
 }
 
-fn describe(page: &mut String, dialect: &Dialect, scenarios: &[String]) -> Result<()> {
+fn describe(page: &mut String, dialect: &Dialect, scenarios: &[Scenario]) -> Result<()> {
     let about = &dialect.about;
     writeln!(page, "\n### {}\n", dialect.name)?;
     let rows = [
@@ -96,55 +97,60 @@ fn endpoints(dialect: &Dialect) -> String {
 }
 
 /// The scenarios that show the dialect. One that none shows is a defect of the page, not a blank in it.
-fn tested_by(dialect: &Dialect, scenarios: &[String]) -> Result<String> {
-    let is_shown_by = |scenario: &&String| longest_dialect(scenario) == Some(dialect.name);
+fn tested_by(dialect: &Dialect, scenarios: &[Scenario]) -> Result<String> {
     let shown: Vec<_> = scenarios
         .iter()
-        .filter(is_shown_by)
-        .map(|scenario| format!("`{scenario}`"))
+        .filter(|scenario| scenario.dialect == dialect.name)
+        .map(|scenario| format!("`{}`", scenario.name))
         .collect();
     if shown.is_empty() {
         bail!(
-            "no scenario in testdata/scenarios is of the dialect {}: its file has a field `api`, or a name that begins \
-             with the dialect's",
+            "no scenario in testdata/scenarios is of the dialect {}: its path leads there, or its expectation has `api`",
             dialect.name
         );
     }
     Ok(shown.join(", "))
 }
 
-/// The dialect that a scenario is named after: the longest name that fits, since some are the beginning of others.
-fn longest_dialect(scenario: &str) -> Option<&'static str> {
-    let named_so = |api: &Api| {
-        let name = api.as_str();
-        let short = name.strip_suffix("_completions").unwrap_or(name);
-        [name, short].iter().any(|prefix| {
-            scenario
-                .strip_prefix(prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        })
-    };
-    Api::ALL
-        .into_iter()
-        .filter(named_so)
-        .map(Api::as_str)
-        .max_by_key(|name| name.len())
+/// A file of `testdata/scenarios`, as far as it matters here.
+struct Scenario {
+    name: String,
+    dialect: String,
 }
 
-fn scenario_names() -> Result<Vec<String>> {
+impl Scenario {
+    fn read(path: &Path) -> Result<Scenario> {
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let scenario: Value = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not JSON", path.display()))?;
+        let text_at = |pointer: &str| scenario.pointer(pointer).and_then(Value::as_str);
+        let path_of_request = text_at("/request/path").unwrap_or("/v1/chat/completions");
+        let by_path = || Api::from_path(path_of_request.as_bytes()).map(Api::as_str);
+        Ok(Scenario {
+            name: path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            dialect: text_at("/expect/api")
+                .or_else(by_path)
+                .unwrap_or_default()
+                .to_owned(),
+        })
+    }
+}
+
+fn read_scenarios() -> Result<Vec<Scenario>> {
     let folder = workspace::root().join("testdata/scenarios");
     let entries =
         fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut names = Vec::new();
+    let mut paths = Vec::new();
     for entry in entries {
         let path = entry?.path();
         if path.extension().is_some_and(|kind| kind == "json") {
-            names.extend(
-                path.file_stem()
-                    .map(|stem| stem.to_string_lossy().into_owned()),
-            );
+            paths.push(path);
         }
     }
-    names.sort();
-    Ok(names)
+    paths.sort();
+    paths.iter().map(|path| Scenario::read(path)).collect()
 }

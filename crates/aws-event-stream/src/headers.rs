@@ -60,7 +60,11 @@ impl Headers {
             Place::NameLength => {
                 self.name_len = 0;
                 self.value_len = 0;
-                if byte == 0 { Place::Type } else { Place::Name { left: byte } }
+                if byte == 0 {
+                    Place::Type
+                } else {
+                    Place::Name { left: byte }
+                }
             }
             Place::Name { left } => {
                 hold(&mut self.name, &mut self.name_len, byte);

@@ -135,7 +135,10 @@ impl Decompressor {
             // no encoder sends first.
             Coding::Deflate if first & 0x0f == 8 => inflate(Container::Zlib),
             Coding::Deflate => inflate(Container::Raw),
-            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(Collector::default(), 4096))),
+            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(
+                Collector::default(),
+                4096,
+            ))),
         };
     }
 

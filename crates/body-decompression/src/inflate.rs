@@ -142,16 +142,22 @@ impl Inflate {
                 if at == 3 {
                     self.flags = byte;
                 }
-                if at == 9 { self.next(HAS_EXTRA) } else { Place::Head(at.saturating_add(1)) }
+                if at == 9 {
+                    self.next(HAS_EXTRA)
+                } else {
+                    Place::Head(at.saturating_add(1))
+                }
             }
             Place::ExtraLength(0) => {
                 self.extra = u16::from(byte);
                 Place::ExtraLength(1)
             }
-            Place::ExtraLength(_) => match u16::from_le_bytes([self.extra.to_le_bytes()[0], byte]) {
-                0 => self.next(HAS_NAME),
-                length => Place::Extra(length),
-            },
+            Place::ExtraLength(_) => {
+                match u16::from_le_bytes([self.extra.to_le_bytes()[0], byte]) {
+                    0 => self.next(HAS_NAME),
+                    length => Place::Extra(length),
+                }
+            }
             Place::Extra(1) => self.next(HAS_NAME),
             Place::Extra(left) => Place::Extra(left.saturating_sub(1)),
             Place::Name if byte == 0 => self.next(HAS_COMMENT),

@@ -113,7 +113,8 @@ pub(crate) const INPUT_DETAILS: &[AnswerNode] = &[
     tokens("created_cache_tokens", TokenKind::CacheWriteInput),
     tokens("cache_write_tokens", TokenKind::CacheWriteInput),
 ];
-pub(crate) const OUTPUT_DETAILS: &[AnswerNode] = &[tokens("reasoning_tokens", TokenKind::Reasoning)];
+pub(crate) const OUTPUT_DETAILS: &[AnswerNode] =
+    &[tokens("reasoning_tokens", TokenKind::Reasoning)];
 
 pub(crate) const OPENAI_USAGE: AnswerNode = Node::branch(
     "usage",
@@ -160,4 +161,3 @@ pub(crate) const GENERATED: &[AnswerNode] = &[
     Node::leaf("refusal", Place::Visible),
     Node::branch("function_call", CALL),
 ];
-

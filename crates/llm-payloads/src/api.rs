@@ -165,11 +165,17 @@ mod tests {
         check("/v1/generate", Some(Api::JetstreamHttp));
         check("/inference/v1/generate", Some(Api::VllmGenerate));
         check("/v2/models/m/generate", Some(Api::TritonGenerate));
-        check("/v2/models/m/versions/1/generate_stream", Some(Api::TritonGenerateStream));
+        check(
+            "/v2/models/m/versions/1/generate_stream",
+            Some(Api::TritonGenerateStream),
+        );
         check("/generate_stream", Some(Api::TgiGenerateStream));
         check("/completion", Some(Api::LlamacppCompletion));
         check("/", Some(Api::TgiGenerate));
-        check("/v1beta/models/g:streamGenerateContent?alt=sse", Some(Api::GeminiStream));
+        check(
+            "/v1beta/models/g:streamGenerateContent?alt=sse",
+            Some(Api::GeminiStream),
+        );
         check("/model/m/converse-stream", Some(Api::BedrockConverseStream));
         check("/v2/rerank", Some(Api::Rerank));
     }

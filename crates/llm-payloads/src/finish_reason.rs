@@ -60,11 +60,18 @@ impl FinishReason {
             | b"MAX_TOKENS"
             | b"LENGTH" => Self::Length,
             b"tool_calls" | b"function_call" | b"tool_use" => Self::ToolCalls,
-            b"content_filter" | b"content_filtered" | b"refusal" | b"guardrail_intervened"
-            | b"SAFETY" | b"RECITATION" | b"BLOCKLIST" | b"PROHIBITED_CONTENT" | b"SPII"
-            | b"IMAGE_SAFETY" | b"IMAGE_PROHIBITED_CONTENT" | b"CONTENT_FILTERED" => {
-                Self::ContentFilter
-            }
+            b"content_filter"
+            | b"content_filtered"
+            | b"refusal"
+            | b"guardrail_intervened"
+            | b"SAFETY"
+            | b"RECITATION"
+            | b"BLOCKLIST"
+            | b"PROHIBITED_CONTENT"
+            | b"SPII"
+            | b"IMAGE_SAFETY"
+            | b"IMAGE_PROHIBITED_CONTENT"
+            | b"CONTENT_FILTERED" => Self::ContentFilter,
             b"abort" | b"cancelled" | b"cache_threshold" => Self::Abort,
             b"error" | b"failed" | b"ERROR" => Self::Error,
             _ => Self::Other,

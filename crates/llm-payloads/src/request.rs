@@ -126,7 +126,10 @@ impl RequestScan {
     pub fn finish(&mut self) -> RequestFacts {
         let outcome = self.scanner.finish(&mut self.facts);
         self.facts.state = PayloadState::from(outcome);
-        let is_whole = matches!(self.facts.state, PayloadState::Complete | PayloadState::Empty);
+        let is_whole = matches!(
+            self.facts.state,
+            PayloadState::Complete | PayloadState::Empty
+        );
         self.facts.oddities.not_an_object = u32::from(is_whole && !self.facts.is_object);
         self.facts.clone()
     }

@@ -15,6 +15,11 @@ pub fn without_query(path: &[u8]) -> &[u8] {
 /// Whether a path, given without its query, ends as the pattern says.
 pub(crate) fn fits(pattern: &str, path: &[u8]) -> bool {
     let pattern = pattern.as_bytes();
+    // Most requests of a proxy are none of ours, and every pattern ends in a letter of its own: one comparison settles
+    // most of them.
+    if pattern.last() != path.last() && !path.is_empty() {
+        return false;
+    }
     if let Some(whole) = pattern.strip_prefix(b"^") {
         return whole == path || (whole == b"/" && path.is_empty());
     }
@@ -24,10 +29,11 @@ pub(crate) fn fits(pattern: &str, path: &[u8]) -> bool {
     let mut segments = path.rsplit(|byte| *byte == b'/');
     // Every pattern begins with a slash, so its first part is empty, and something must stand there in the path too.
     let parts = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    parts
-        .rsplit(|byte| *byte == b'/')
-        .all(|part| segments.next().is_some_and(|segment| segment_fits(part, segment)))
-        && segments.next().is_some()
+    parts.rsplit(|byte| *byte == b'/').all(|part| {
+        segments
+            .next()
+            .is_some_and(|segment| segment_fits(part, segment))
+    }) && segments.next().is_some()
 }
 
 /// The part of a path that stands for `{model}`, as it is in the path.
@@ -83,7 +89,11 @@ fn hex_pair(bytes: &[u8]) -> Option<u8> {
     let [high, low, ..] = bytes else {
         return None;
     };
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: &u8| {
+        char::from(*byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     digit(high)?.checked_mul(16)?.checked_add(digit(low)?)
 }
 
@@ -103,11 +113,31 @@ mod tests {
         check("^/", "/x", false);
         check("^/vertex", "/vertex", true);
         check("^/vertex", "/x/vertex", false);
-        check("/models/{model}:generateContent", "/v1beta/models/gemini-2:generateContent", true);
-        check("/models/{model}:generateContent", "/v1beta/models/:generateContent", false);
-        check("/models/{model}:generateContent", "/v1beta/models/gemini-2:countTokens", false);
-        check("/models/{model}/versions/{}/infer", "/v2/models/m/versions/3/infer", true);
-        check("/models/{model}/versions/{}/infer", "/v2/models/m/infer", false);
+        check(
+            "/models/{model}:generateContent",
+            "/v1beta/models/gemini-2:generateContent",
+            true,
+        );
+        check(
+            "/models/{model}:generateContent",
+            "/v1beta/models/:generateContent",
+            false,
+        );
+        check(
+            "/models/{model}:generateContent",
+            "/v1beta/models/gemini-2:countTokens",
+            false,
+        );
+        check(
+            "/models/{model}/versions/{}/infer",
+            "/v2/models/m/versions/3/infer",
+            true,
+        );
+        check(
+            "/models/{model}/versions/{}/infer",
+            "/v2/models/m/infer",
+            false,
+        );
         check("/models/{model}/infer", "models/m/infer", false);
     }
 
@@ -115,7 +145,10 @@ mod tests {
     fn the_models_name_is_taken_out_of_the_path() {
         let name = |pattern, path: &'static str| model(pattern, path.as_bytes()).map(decoded);
         assert_eq!(
-            name("/models/{model}:generateContent", "/v1/models/gemini-2.5-pro:generateContent"),
+            name(
+                "/models/{model}:generateContent",
+                "/v1/models/gemini-2.5-pro:generateContent"
+            ),
             Some(Text::from("gemini-2.5-pro"))
         );
         assert_eq!(
@@ -126,7 +159,10 @@ mod tests {
             Some(Text::from("arn:aws:bedrock/x"))
         );
         assert_eq!(
-            name("/models/{model}/versions/{}/infer", "/v2/models/m%/versions/3/infer"),
+            name(
+                "/models/{model}/versions/{}/infer",
+                "/v2/models/m%/versions/3/infer"
+            ),
             Some(Text::from("m%"))
         );
         assert_eq!(name("/generate", "/generate"), None);

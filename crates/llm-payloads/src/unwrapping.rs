@@ -131,20 +131,30 @@ mod tests {
             for piece in object.as_bytes().chunks(size) {
                 member.push(piece, &mut |bytes| decoded.extend_from_slice(bytes));
             }
-            assert_eq!(String::from_utf8_lossy(&decoded), expected, "{object} by {size}");
+            assert_eq!(
+                String::from_utf8_lossy(&decoded),
+                expected,
+                "{object} by {size}"
+            );
         }
     }
 
     #[test]
     fn the_member_is_decoded_wherever_it_stands() {
-        check(r#"{"bytes":"eyJ0eXBlIjoicGluZyJ9","p":"abcd"}"#, r#"{"type":"ping"}"#);
+        check(
+            r#"{"bytes":"eyJ0eXBlIjoicGluZyJ9","p":"abcd"}"#,
+            r#"{"type":"ping"}"#,
+        );
         check(r#"{"p":"bytes", "bytes" : "eyJhIjoxfQ=="}"#, r#"{"a":1}"#);
         check(r#"{"n":1,"bytes":"Pz8\/Pj4+"}"#, "???>>>");
     }
 
     #[test]
     fn other_members_say_nothing() {
-        check(r#"{"byte":"eyJhIjoxfQ==","bytesx":"eyJhIjoxfQ==","message":"\"bytes\":\"eyJhIjoxfQ==\""}"#, "");
+        check(
+            r#"{"byte":"eyJhIjoxfQ==","bytesx":"eyJhIjoxfQ==","message":"\"bytes\":\"eyJhIjoxfQ==\""}"#,
+            "",
+        );
         check("{}", "");
     }
 

@@ -236,7 +236,7 @@ impl LabelValues {
                 "admitted model names, as many as `models.max` says, then `other`; `unknown` without a name"
             }
             LabelValues::Provider => {
-                "the configuration's `provider`, or one word an API, such as `openai` or `anthropic`"
+                "the configuration's `provider`, or what `docs/FORMATS.md` says of the API"
             }
             LabelValues::Proxy => {
                 "names and addresses that the proxy has from its own configuration"

@@ -52,8 +52,8 @@ const NOTES: &[Note] = &[
     note(
         "provider",
         "",
-        "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides, such as \
-         `anthropic` for its messages and `openai` for chat completions.",
+        "The value of the labels `provider` and `gen_ai.provider.name`. Without it the API decides, as \
+         `docs/FORMATS.md` says.",
     ),
     note(
         "telemetry_headers",

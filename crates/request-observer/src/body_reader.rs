@@ -21,7 +21,7 @@ pub(crate) enum BodyReader {
     /// As a sequence of JSON values.
     Sequence(SequenceReader),
     /// As an AWS event stream.
-    EventStream(EventStreamReader),
+    EventStream(Box<EventStreamReader>),
     /// As gRPC messages.
     Grpc(GrpcReader),
     /// As one JSON document.
@@ -53,7 +53,9 @@ impl BodyReader {
         // Until the first token, bytes are handed over in steps at whose ends events end: any cutting gives the same
         // events, and so the place where the event ended is known.
         while !rest.is_empty() {
-            let (step, after) = rest.split_at_checked(self.step(rest)).unwrap_or((rest, &[]));
+            let (step, after) = rest
+                .split_at_checked(self.step(rest))
+                .unwrap_or((rest, &[]));
             self.push_part(step, reading);
             rest = after;
             if reading.timeline.has_first_token() {

@@ -4,9 +4,7 @@ use llm_payloads::{Oddities, PayloadState, RequestFacts, Usage};
 use response_telemetry::Telemetry;
 
 use crate::classify::{Origin, Seen, Verdict};
-use crate::{
-    AnomalyKind, Ending, RequestObserver, RequestRecord, UsageReason, UsageStatus,
-};
+use crate::{AnomalyKind, Ending, RequestObserver, RequestRecord, UsageReason, UsageStatus};
 
 impl RequestObserver {
     pub(crate) fn record(&mut self, ending: &Ending<'_>) -> RequestRecord {

@@ -44,9 +44,8 @@ pub(crate) enum DecodingFailure {
 pub(crate) const fn anomaly(given_up: GivenUp) -> AnomalyKind {
     match given_up {
         GivenUp::Corrupt => AnomalyKind::CompressionCorrupt,
-        GivenUp::TooLarge
-        | GivenUp::TooDense
-        | GivenUp::StateTooLarge
-        | GivenUp::BudgetSpent => AnomalyKind::CompressionLimit,
+        GivenUp::TooLarge | GivenUp::TooDense | GivenUp::StateTooLarge | GivenUp::BudgetSpent => {
+            AnomalyKind::CompressionLimit
+        }
     }
 }

@@ -31,7 +31,8 @@ impl EventStreamReader {
 
     pub(crate) fn push(&mut self, bytes: &[u8], reading: &mut Reading<'_>) {
         let message = &mut self.message;
-        self.parser.push(bytes, &mut MessageSink { message, reading });
+        self.parser
+            .push(bytes, &mut MessageSink { message, reading });
     }
 
     /// How many of the bytes to hand over at once so that a message's end is the end of what was handed over.

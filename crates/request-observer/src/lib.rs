@@ -88,14 +88,14 @@ mod usage_status;
 mod usage_tracker;
 
 pub use anomaly::{AnomalyCounts, AnomalyKind};
+pub use body_decompression::Budget;
 pub use ending::Ending;
 pub use llm_payloads::{Api, FinishReason, Text, Usage};
-pub use body_decompression::Budget;
 pub use observer::{Phase, RequestObserver, ResponseHead, ResponseTrailers};
 pub use outcome::Outcome;
 pub use purpose::Purpose;
 pub use record::RequestRecord;
-pub use response_telemetry::{OrcaReport, Telemetry};
 pub use request_timeline::{Durations, GapHistogram, MAX_GAP_BUCKETS, Stamp};
+pub use response_telemetry::{OrcaReport, Telemetry};
 pub use route::{RequestHead, Settings, SkipReason};
 pub use usage_status::{UsageReason, UsageStatus};

@@ -9,6 +9,8 @@ use crate::answer::Answer;
 use crate::body_reader::BodyReader;
 use crate::decoding::{self, Decoding, DecodingFailure};
 use crate::ending::is_success;
+use crate::event_stream_reader::EventStreamReader;
+use crate::grpc_reader::GrpcReader;
 use crate::payload::Reading;
 use crate::route::{is_media_type, is_odd, starts_with_ignoring_case};
 use crate::{
@@ -352,12 +354,12 @@ impl RequestObserver {
             (BodyReader::sequence(Shape::Lines), true)
         } else if is_type(b"application/vnd.amazon.eventstream") {
             (
-                BodyReader::EventStream(crate::event_stream_reader::EventStreamReader::new()),
+                BodyReader::EventStream(Box::new(EventStreamReader::new())),
                 true,
             )
         } else if starts_with_ignoring_case(head.content_type, b"application/grpc") {
             (
-                BodyReader::Grpc(crate::grpc_reader::GrpcReader::new()),
+                BodyReader::Grpc(GrpcReader::new()),
                 rules.streams_by_default,
             )
         } else {

@@ -143,7 +143,9 @@ fn other_route(path: &[u8]) -> SkipReason {
 
 /// Whether a header is not what the standard lets one value be: printable ASCII, and no list.
 pub(crate) fn is_odd(value: &[u8]) -> bool {
-    value.iter().any(|byte| !matches!(byte, b' '..=b'~' | b'\t'))
+    value
+        .iter()
+        .any(|byte| !matches!(byte, b' '..=b'~' | b'\t'))
 }
 
 /// Whether a `content-encoding` makes a request's body unreadable.

@@ -14,8 +14,8 @@ use cases::{
     whole,
 };
 use request_observer::{
-    AnomalyKind, Ending, Outcome, Phase, RequestHead, RequestObserver, ResponseHead, ResponseTrailers, Settings,
-    Stamp, Usage, UsageReason, UsageStatus,
+    AnomalyKind, Ending, Outcome, Phase, RequestHead, RequestObserver, ResponseHead,
+    ResponseTrailers, Settings, Stamp, Usage, UsageReason, UsageStatus,
 };
 
 #[test]
@@ -49,8 +49,14 @@ fn an_unknown_ending_is_told_from_what_was_seen() {
 #[test]
 fn an_answer_that_is_not_read_is_measured_by_its_bytes_alone() {
     for (head, reason) in [
-        ((200, "text/event-stream", "compress"), UsageReason::Compressed),
-        ((200, "application/json", "br, gzip"), UsageReason::Compressed),
+        (
+            (200, "text/event-stream", "compress"),
+            UsageReason::Compressed,
+        ),
+        (
+            (200, "application/json", "br, gzip"),
+            UsageReason::Compressed,
+        ),
         (
             (200, "text/event-stream", "gzip"),
             UsageReason::DecompressionGivenUp,

@@ -17,7 +17,11 @@ use recorder::read_pieces;
 fn check(stream: &[u8]) -> Vec<Said> {
     let expected = read_whole(stream);
     for cut in 0..=stream.len() {
-        assert_eq!(read_pieces([&stream[..cut], &stream[cut..]]), expected, "cut at {cut}");
+        assert_eq!(
+            read_pieces([&stream[..cut], &stream[cut..]]),
+            expected,
+            "cut at {cut}"
+        );
     }
     assert_eq!(read_pieces(stream.chunks(1)), expected);
     expected
@@ -37,7 +41,14 @@ fn message(headers: &[u8], payload: &[u8]) -> Vec<u8> {
 
 fn text_header(name: &str, value: &str) -> Vec<u8> {
     let length = u16::try_from(value.len()).unwrap().to_be_bytes();
-    [&[u8::try_from(name.len()).unwrap()][..], name.as_bytes(), &[7], &length, value.as_bytes()].concat()
+    [
+        &[u8::try_from(name.len()).unwrap()][..],
+        name.as_bytes(),
+        &[7],
+        &length,
+        value.as_bytes(),
+    ]
+    .concat()
 }
 
 #[test]
@@ -59,7 +70,16 @@ fn messages_come_one_after_the_other() {
 #[test]
 fn headers_of_every_type_are_passed_over_but_texts() {
     let mut headers = Vec::new();
-    for (kind, value) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 4), (5, 8), (8, 8), (9, 16)] {
+    for (kind, value) in [
+        (0, 0),
+        (1, 0),
+        (2, 1),
+        (3, 2),
+        (4, 4),
+        (5, 8),
+        (8, 8),
+        (9, 16),
+    ] {
         headers.extend([1, b'n', kind]);
         headers.extend(vec![kind; value]);
     }
@@ -91,22 +111,45 @@ fn what_loses_the_borders_ends_the_reading() {
     let good = message(&[], b"{}");
     let mut bad_prelude = good.clone();
     bad_prelude[2] ^= 1;
-    assert_eq!(check(&[bad_prelude, good.clone()].concat()), [Said::Broken("BadPrelude")]);
-    for (total, headers) in [(15_u32, 0_u32), (16, 1), (u32::MAX, 0), (u32::MAX, u32::MAX), (200 << 10, 150 << 10)] {
+    assert_eq!(
+        check(&[bad_prelude, good.clone()].concat()),
+        [Said::Broken("BadPrelude")]
+    );
+    for (total, headers) in [
+        (15_u32, 0_u32),
+        (16, 1),
+        (u32::MAX, 0),
+        (u32::MAX, u32::MAX),
+        (200 << 10, 150 << 10),
+    ] {
         let mut bytes = [total.to_be_bytes(), headers.to_be_bytes()].concat();
         bytes.extend(crc32fast::hash(&bytes).to_be_bytes());
         bytes.extend(&good);
-        assert_eq!(check(&bytes), [Said::Broken("BadLength")], "{total} {headers}");
+        assert_eq!(
+            check(&bytes),
+            [Said::Broken("BadLength")],
+            "{total} {headers}"
+        );
     }
-    assert_eq!(check(&message(&[1, b'n', 10, 0], b"")), [Said::Broken("BadHeaders")]);
-    assert_eq!(check(&message(&[9, b'n'], b"")), [Said::Broken("BadHeaders")]);
+    assert_eq!(
+        check(&message(&[1, b'n', 10, 0], b"")),
+        [Said::Broken("BadHeaders")]
+    );
+    assert_eq!(
+        check(&message(&[9, b'n'], b"")),
+        [Said::Broken("BadHeaders")]
+    );
 }
 
 #[test]
 fn a_stream_that_ends_inside_a_message_is_truncated() {
     let whole = message(&text_header(":event-type", "chunk"), b"{\"bytes\":\"\"}");
     for end in 1..whole.len() {
-        assert_eq!(check(&whole[..end]).pop().unwrap(), Said::Broken("Truncated"), "{end}");
+        assert_eq!(
+            check(&whole[..end]).pop().unwrap(),
+            Said::Broken("Truncated"),
+            "{end}"
+        );
     }
 }
 

@@ -52,7 +52,9 @@ pub(crate) fn read_whole(stream: &[u8]) -> Vec<Said> {
             said.push(Said::Broken("Truncated"));
             return said;
         }
-        said.push(Said::End(crc32fast::hash(&rest[..end - 4]) == word(end - 4)));
+        said.push(Said::End(
+            crc32fast::hash(&rest[..end - 4]) == word(end - 4),
+        ));
         rest = &rest[end..];
     }
     said
@@ -84,10 +86,7 @@ fn read_headers(mut rest: &[u8], said: &mut Vec<Said>) -> Result<bool, ()> {
             return Ok(false);
         }
         if kind == 7 {
-            said.push(Said::Header(
-                name.to_vec(),
-                after[..size.min(128)].to_vec(),
-            ));
+            said.push(Said::Header(name.to_vec(), after[..size.min(128)].to_vec()));
         }
         rest = &after[size..];
     }

@@ -22,7 +22,12 @@ enum Sender {
     Brotli,
 }
 
-const SENDERS: [Sender; 4] = [Sender::Gzip, Sender::Zlib, Sender::RawDeflate, Sender::Brotli];
+const SENDERS: [Sender; 4] = [
+    Sender::Gzip,
+    Sender::Zlib,
+    Sender::RawDeflate,
+    Sender::Brotli,
+];
 
 impl Sender {
     fn coding(self) -> Coding {
@@ -36,10 +41,30 @@ impl Sender {
     /// Compresses the events, flushing after each; gives the pieces.
     fn send(self, events: &[&[u8]]) -> Vec<Vec<u8>> {
         match self {
-            Sender::Gzip => pieces(GzEncoder::new(Vec::new(), Compression::default()), events, GzEncoder::get_mut, |encoder| encoder.finish().unwrap()),
-            Sender::Zlib => pieces(ZlibEncoder::new(Vec::new(), Compression::default()), events, ZlibEncoder::get_mut, |encoder| encoder.finish().unwrap()),
-            Sender::RawDeflate => pieces(DeflateEncoder::new(Vec::new(), Compression::default()), events, DeflateEncoder::get_mut, |encoder| encoder.finish().unwrap()),
-            Sender::Brotli => pieces(brotli::CompressorWriter::new(Vec::new(), 4096, 5, 20), events, brotli::CompressorWriter::get_mut, brotli::CompressorWriter::into_inner),
+            Sender::Gzip => pieces(
+                GzEncoder::new(Vec::new(), Compression::default()),
+                events,
+                GzEncoder::get_mut,
+                |encoder| encoder.finish().unwrap(),
+            ),
+            Sender::Zlib => pieces(
+                ZlibEncoder::new(Vec::new(), Compression::default()),
+                events,
+                ZlibEncoder::get_mut,
+                |encoder| encoder.finish().unwrap(),
+            ),
+            Sender::RawDeflate => pieces(
+                DeflateEncoder::new(Vec::new(), Compression::default()),
+                events,
+                DeflateEncoder::get_mut,
+                |encoder| encoder.finish().unwrap(),
+            ),
+            Sender::Brotli => pieces(
+                brotli::CompressorWriter::new(Vec::new(), 4096, 5, 20),
+                events,
+                brotli::CompressorWriter::get_mut,
+                brotli::CompressorWriter::into_inner,
+            ),
         }
     }
 }
@@ -66,7 +91,8 @@ fn decompress<'a>(
     coding: Coding,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Result<(), GivenUp>) {
-    let mut decompressor = Decompressor::new(coding, Limits::default(), &Budget::default()).unwrap();
+    let mut decompressor =
+        Decompressor::new(coding, Limits::default(), &Budget::default()).unwrap();
     let mut output = Vec::new();
     for piece in pieces {
         let verdict = decompressor.push(piece, &mut |part| output.extend_from_slice(part));
@@ -79,14 +105,19 @@ fn decompress<'a>(
 
 #[test]
 fn what_was_flushed_comes_out_of_the_push_that_brought_it() {
-    let events: Vec<String> = (0..50).map(|at| format!("data: {{\"token\":\"{at}\"}}\n\n")).collect();
+    let events: Vec<String> = (0..50)
+        .map(|at| format!("data: {{\"token\":\"{at}\"}}\n\n"))
+        .collect();
     let events: Vec<&[u8]> = events.iter().map(|event| event.as_bytes()).collect();
     for sender in SENDERS {
         let pieces = sender.send(&events);
-        let mut decompressor = Decompressor::new(sender.coding(), Limits::default(), &Budget::default()).unwrap();
+        let mut decompressor =
+            Decompressor::new(sender.coding(), Limits::default(), &Budget::default()).unwrap();
         for (piece, event) in pieces.iter().zip(&events) {
             let mut output = Vec::new();
-            decompressor.push(piece, &mut |part| output.extend_from_slice(part)).unwrap();
+            decompressor
+                .push(piece, &mut |part| output.extend_from_slice(part))
+                .unwrap();
             assert_eq!(&output, event, "{sender:?}");
         }
     }
@@ -98,26 +129,41 @@ fn every_cut_gives_the_same_output() {
     for sender in SENDERS {
         let body = sender.send(&[&text]).concat();
         for cut in 0..=body.len() {
-            assert_eq!(decompress(sender.coding(), [&body[..cut], &body[cut..]]), (text.clone(), Ok(())), "{sender:?} {cut}");
+            assert_eq!(
+                decompress(sender.coding(), [&body[..cut], &body[cut..]]),
+                (text.clone(), Ok(())),
+                "{sender:?} {cut}"
+            );
         }
     }
 }
 
 #[test]
 fn several_members_of_gzip_are_one_body() {
-    let body = [Sender::Gzip.send(&[b"one"]).concat(), Sender::Gzip.send(&[b"two"]).concat()].concat();
+    let body = [
+        Sender::Gzip.send(&[b"one"]).concat(),
+        Sender::Gzip.send(&[b"two"]).concat(),
+    ]
+    .concat();
     assert_eq!(decompress(Coding::Gzip, body.chunks(3)).0, b"onetwo");
 }
 
 #[test]
 fn what_is_not_what_its_coding_says_is_corrupt() {
     for coding in Coding::ALL {
-        let (_, verdict) = decompress(coding, [&b"{\"error\":{\"message\":\"not compressed at all, whatever the header says\"}}"[..]; 8]);
+        let (_, verdict) = decompress(
+            coding,
+            [&b"{\"error\":{\"message\":\"not compressed at all, whatever the header says\"}}"[..];
+                8],
+        );
         assert!(verdict.is_err(), "{coding:?}");
     }
     let mut body = Sender::Gzip.send(&[&b"x".repeat(100)]).concat();
     body[12] ^= 0xff;
-    assert_eq!(decompress(Coding::Gzip, [body.as_slice()]).1, Err(GivenUp::Corrupt));
+    assert_eq!(
+        decompress(Coding::Gzip, [body.as_slice()]).1,
+        Err(GivenUp::Corrupt)
+    );
 }
 
 #[test]
@@ -125,15 +171,24 @@ fn a_body_that_bursts_is_given_up_within_its_bounds() {
     let zeros = vec![0; 64 << 20];
     for sender in SENDERS {
         let body = sender.send(&[&zeros]).concat();
-        let limits = Limits { output_bytes: 8 << 20 };
-        let mut decompressor = Decompressor::new(sender.coding(), limits, &Budget::default()).unwrap();
+        let limits = Limits {
+            output_bytes: 8 << 20,
+        };
+        let mut decompressor =
+            Decompressor::new(sender.coding(), limits, &Budget::default()).unwrap();
         let (mut total, mut largest) = (0, 0);
         let verdict = decompressor.push(&body, &mut |part| {
             total += part.len();
             largest = largest.max(part.len());
         });
-        assert!(matches!(verdict, Err(GivenUp::TooLarge | GivenUp::TooDense)), "{sender:?} {verdict:?}");
-        assert!(total <= 10 << 20 && largest <= 1 << 20, "{sender:?}: {total} bytes, {largest} at once");
+        assert!(
+            matches!(verdict, Err(GivenUp::TooLarge | GivenUp::TooDense)),
+            "{sender:?} {verdict:?}"
+        );
+        assert!(
+            total <= 10 << 20 && largest <= 1 << 20,
+            "{sender:?}: {total} bytes, {largest} at once"
+        );
         assert_eq!(decompressor.push(b"x", &mut |_| {}), verdict);
     }
 }
@@ -144,7 +199,10 @@ fn memory_is_taken_from_the_budget_and_given_back() {
     let body = Sender::Gzip.send(&[b"one"]).concat();
     let mut first = Decompressor::new(Coding::Gzip, Limits::default(), &budget).unwrap();
     first.push(&body, &mut |_| {}).unwrap();
-    assert!(matches!(Decompressor::new(Coding::Gzip, Limits::default(), &budget), Err(GivenUp::BudgetSpent)));
+    assert!(matches!(
+        Decompressor::new(Coding::Gzip, Limits::default(), &budget),
+        Err(GivenUp::BudgetSpent)
+    ));
     drop(first);
     assert_eq!(budget.left(), 100 << 10);
     let mut brotli = Decompressor::new(Coding::Brotli, Limits::default(), &budget).unwrap();
@@ -155,12 +213,20 @@ fn memory_is_taken_from_the_budget_and_given_back() {
 
 #[test]
 fn a_window_of_br_beyond_the_limit_is_refused() {
-    let mut decompressor = Decompressor::new(Coding::Brotli, Limits::default(), &Budget::default()).unwrap();
+    let mut decompressor =
+        Decompressor::new(Coding::Brotli, Limits::default(), &Budget::default()).unwrap();
     // Window bits 24.
-    assert_eq!(decompressor.push(&[0x0f, 0, 0], &mut |_| {}), Err(GivenUp::StateTooLarge));
-    let mut decompressor = Decompressor::new(Coding::Brotli, Limits::default(), &Budget::default()).unwrap();
+    assert_eq!(
+        decompressor.push(&[0x0f, 0, 0], &mut |_| {}),
+        Err(GivenUp::StateTooLarge)
+    );
+    let mut decompressor =
+        Decompressor::new(Coding::Brotli, Limits::default(), &Budget::default()).unwrap();
     // The extension for large windows.
-    assert_eq!(decompressor.push(&[0x11, 0, 0], &mut |_| {}), Err(GivenUp::StateTooLarge));
+    assert_eq!(
+        decompressor.push(&[0x11, 0, 0], &mut |_| {}),
+        Err(GivenUp::StateTooLarge)
+    );
 }
 
 proptest! {

@@ -18,7 +18,11 @@ fn check(body: &[u8]) {
     assert_eq!(parse_pieces([body]), expected);
     assert_eq!(parse_pieces(body.chunks(1)), expected);
     for cut in 0..=body.len() {
-        assert_eq!(parse_pieces([&body[..cut], &body[cut..]]), expected, "{cut}");
+        assert_eq!(
+            parse_pieces([&body[..cut], &body[cut..]]),
+            expected,
+            "{cut}"
+        );
     }
 }
 
@@ -31,7 +35,15 @@ fn frame(flags: u8, message: &[u8]) -> Vec<u8> {
 fn several_messages_in_one_body() {
     check(b"");
     check(&frame(0, b""));
-    check(&[frame(0, b"one"), frame(1, b""), frame(0x80, b"grpc-status: 0"), frame(0, b"two")].concat());
+    check(
+        &[
+            frame(0, b"one"),
+            frame(1, b""),
+            frame(0x80, b"grpc-status: 0"),
+            frame(0, b"two"),
+        ]
+        .concat(),
+    );
 }
 
 #[test]

@@ -31,9 +31,7 @@ impl Sink for Recorder {
 }
 
 /// The whole messages of a body that comes in these pieces, and whether it may end there.
-pub(crate) fn parse_pieces<'a>(
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<Message>, bool) {
+pub(crate) fn parse_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Message>, bool) {
     let mut frames = GrpcFrames::new();
     let mut recorder = Recorder::default();
     for piece in pieces {

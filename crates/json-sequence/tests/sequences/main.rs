@@ -18,11 +18,18 @@ const SHAPES: [Shape; 3] = [Shape::Lines, Shape::Concatenated, Shape::Array];
 
 fn check(shape: Shape, stream: &str, expected: &[&str]) {
     let bytes = stream.as_bytes();
-    let expected: Vec<_> = expected.iter().map(|value| value.as_bytes().to_vec()).collect();
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|value| value.as_bytes().to_vec())
+        .collect();
     assert_eq!(split_whole(shape, bytes), expected, "the oracle: {stream}");
     for cut in 0..=bytes.len() {
         let pieces = [&bytes[..cut], &bytes[cut..]];
-        assert_eq!(parse_pieces(shape, pieces), expected, "{shape:?} {stream} cut at {cut}");
+        assert_eq!(
+            parse_pieces(shape, pieces),
+            expected,
+            "{shape:?} {stream} cut at {cut}"
+        );
     }
     assert_eq!(parse_pieces(shape, bytes.chunks(1)), expected);
 }
@@ -31,8 +38,16 @@ fn check(shape: Shape, stream: &str, expected: &[&str]) {
 fn each_line_is_a_value_whatever_it_holds() {
     check(Shape::Lines, "", &[]);
     check(Shape::Lines, "\n\r\n \n", &[]);
-    check(Shape::Lines, "{\"a\":1}\n{\"b\":2}", &["{\"a\":1}", "{\"b\":2}"]);
-    check(Shape::Lines, "  {\"a\":\r\n{\"b\":2}\r\n", &["{\"a\":", "{\"b\":2}"]);
+    check(
+        Shape::Lines,
+        "{\"a\":1}\n{\"b\":2}",
+        &["{\"a\":1}", "{\"b\":2}"],
+    );
+    check(
+        Shape::Lines,
+        "  {\"a\":\r\n{\"b\":2}\r\n",
+        &["{\"a\":", "{\"b\":2}"],
+    );
     check(Shape::Lines, "}{ ,\nnull", &["}{ ,", "null"]);
 }
 
@@ -42,17 +57,33 @@ fn concatenated_values_need_no_border() {
     let twice = format!("{pretty}{pretty}");
     let value = pretty.trim_end();
     check(Shape::Concatenated, &twice, &[value, value]);
-    check(Shape::Concatenated, "{}[]{\"a\":[{}]}", &["{}", "[]", "{\"a\":[{}]}"]);
-    check(Shape::Concatenated, "1 true\"a\\\\\"null[2]3", &["1", "true", "\"a\\\\\"", "null", "[2]", "3"]);
+    check(
+        Shape::Concatenated,
+        "{}[]{\"a\":[{}]}",
+        &["{}", "[]", "{\"a\":[{}]}"],
+    );
+    check(
+        Shape::Concatenated,
+        "1 true\"a\\\\\"null[2]3",
+        &["1", "true", "\"a\\\\\"", "null", "[2]", "3"],
+    );
     check(Shape::Concatenated, "}},{]1", &["{]", "1"]);
 }
 
 #[test]
 fn the_elements_of_an_array_are_the_values() {
-    check(Shape::Array, " [{\"a\":[1,2]}\n,\n{\"b\":\"]\"}]\n", &["{\"a\":[1,2]}", "{\"b\":\"]\"}"]);
+    check(
+        Shape::Array,
+        " [{\"a\":[1,2]}\n,\n{\"b\":\"]\"}]\n",
+        &["{\"a\":[1,2]}", "{\"b\":\"]\"}"],
+    );
     check(Shape::Array, "[]", &[]);
     check(Shape::Array, "[[1],[2]]", &["[1]", "[2]"]);
-    check(Shape::Array, "{\"error\":{\"code\":404}}", &["{\"error\":{\"code\":404}}"]);
+    check(
+        Shape::Array,
+        "{\"error\":{\"code\":404}}",
+        &["{\"error\":{\"code\":404}}"],
+    );
     check(Shape::Array, "[{\"a\":", &["{\"a\":"]);
 }
 
@@ -68,7 +99,11 @@ fn the_end_of_a_container_is_told_with_its_last_byte() {
     for shape in [Shape::Concatenated, Shape::Array] {
         let mut ends = Ends(0);
         let mut sequence = JsonSequence::new(shape);
-        let stream: &[u8] = if shape == Shape::Array { b"[{\"a\":\"b\"}" } else { b"{\"a\":\"b\"}" };
+        let stream: &[u8] = if shape == Shape::Array {
+            b"[{\"a\":\"b\"}"
+        } else {
+            b"{\"a\":\"b\"}"
+        };
         sequence.push(&stream[..stream.len() - 1], &mut ends);
         assert_eq!(ends.0, 0);
         sequence.push(b"}", &mut ends);

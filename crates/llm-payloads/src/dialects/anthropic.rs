@@ -6,9 +6,7 @@ use crate::answer_places::{
     AnswerNode, ERROR, ERROR_CODE, MODEL, OBJECT, Place, STOP_REASON, TYPE, TokenKind, tokens,
 };
 use crate::dialect::{About, Dialect, Rules, UsageRule};
-use crate::request_places::{
-    MAX_TOKENS, MODEL as REQUESTED_MODEL, RequestNode, STREAM, request,
-};
+use crate::request_places::{MAX_TOKENS, MODEL as REQUESTED_MODEL, RequestNode, STREAM, request};
 
 static REQUEST: RequestNode = request(&[REQUESTED_MODEL, STREAM, MAX_TOKENS]);
 
@@ -49,18 +47,13 @@ static ANSWER: AnswerNode = Node::root(&[
     ),
     USAGE,
     // An object when an answer begins, a text in a flat error.
-    Node::tagged(
-        "message",
-        Place::ErrorMessage,
-        &[MODEL, USAGE, STOP_REASON],
-    ),
+    Node::tagged("message", Place::ErrorMessage, &[MODEL, USAGE, STOP_REASON]),
     MODEL,
     STOP_REASON,
     ERROR,
     OBJECT,
     ERROR_CODE,
 ]);
-
 
 /// `/messages`.
 pub(crate) static MESSAGES: Dialect = Dialect {

@@ -28,11 +28,13 @@ const USAGE: AnswerNode = Node::branch(
         tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
     ],
 );
-const REASONING: AnswerNode =
-    Node::branch("reasoningContent", &[
+const REASONING: AnswerNode = Node::branch(
+    "reasoningContent",
+    &[
         Node::leaf("text", Place::Reasoning),
         Node::branch("reasoningText", &[Node::leaf("text", Place::Reasoning)]),
-    ]);
+    ],
+);
 const DELTA: AnswerNode = Node::branch(
     "delta",
     &[
@@ -99,7 +101,10 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     Node::tagged("message", Place::ErrorMessage, &[MODEL, USAGE, STOP_REASON]),
     MODEL,
     STOP_REASON,
-    Node::branch("content", &[Node::branch("[]", &[Node::leaf("text", Place::Visible)])]),
+    Node::branch(
+        "content",
+        &[Node::branch("[]", &[Node::leaf("text", Place::Visible)])],
+    ),
     // Amazon Nova.
     Node::branch("contentBlockDelta", &[DELTA]),
     Node::branch("contentBlockStart", &[START]),
@@ -110,19 +115,28 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     // Amazon Titan.
     Node::leaf("outputText", Place::Visible),
     Node::leaf("completionReason", Place::FinalReason),
-    Node::branch("results", &[Node::branch("[]", &[
-        Node::leaf("outputText", Place::Visible),
-        Node::leaf("completionReason", Place::FinalReason),
-    ])]),
+    Node::branch(
+        "results",
+        &[Node::branch(
+            "[]",
+            &[
+                Node::leaf("outputText", Place::Visible),
+                Node::leaf("completionReason", Place::FinalReason),
+            ],
+        )],
+    ),
     // Meta Llama.
     Node::leaf("generation", Place::Visible),
     tokens("prompt_token_count", TokenKind::Input),
     tokens("generation_token_count", TokenKind::Output),
     // Mistral.
-    Node::branch("outputs", &[Node::branch("[]", &[
-        Node::leaf("text", Place::Visible),
-        STOP_REASON,
-    ])]),
+    Node::branch(
+        "outputs",
+        &[Node::branch(
+            "[]",
+            &[Node::leaf("text", Place::Visible), STOP_REASON],
+        )],
+    ),
     // Cohere.
     Node::leaf("text", Place::Visible),
     Node::leaf("finish_reason", Place::FinalReason),
@@ -134,7 +148,8 @@ const ERRORS: &str = "a message whose `:message-type` is `exception` or `error`;
 const CONVERSE_USAGE: &str = "`usage`, in a stream of the event `metadata` after `messageStop`; read from and written to the cache is added to the input";
 const CONVERSE_TOKEN: &str = "first `contentBlockDelta` with non-empty text, tool input or reasoning, or the beginning of a block that names a tool";
 const INVOKE_USAGE: &str = "the model's own, and `amazon-bedrock-invocationMetrics` of the last chunk; headers `x-amzn-bedrock-*` of a whole answer";
-const INVOKE_TOKEN: &str = "first chunk with output in the form of Anthropic, Nova, Titan, Llama, Mistral or Cohere";
+const INVOKE_TOKEN: &str =
+    "first chunk with output in the form of Anthropic, Nova, Titan, Llama, Mistral or Cohere";
 const PARTS: Rules = Rules {
     usage: UsageRule::InputParts,
     ..Rules::PLAIN

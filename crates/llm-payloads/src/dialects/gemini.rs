@@ -54,7 +54,11 @@ const PROMPT_FEEDBACK: AnswerNode = Node::branch(
 const ERROR: AnswerNode = Node::tagged(
     "error",
     Place::Error,
-    &[ERROR_MESSAGE, Node::leaf("status", Place::ErrorCode), ERROR_CODE],
+    &[
+        ERROR_MESSAGE,
+        Node::leaf("status", Place::ErrorCode),
+        ERROR_CODE,
+    ],
 );
 const ONE: &[AnswerNode] = &[CANDIDATES, USAGE, MODEL_VERSION, PROMPT_FEEDBACK, ERROR];
 /// An error may stand in an array of one element.
@@ -72,7 +76,8 @@ const RULES: Rules = Rules {
     end: EndRule::Finish,
     ..Rules::PLAIN
 };
-const FIRST_TOKEN: &str = "first `candidates[].content.parts[]` with non-empty text, a thought or a function call";
+const FIRST_TOKEN: &str =
+    "first `candidates[].content.parts[]` with non-empty text, a thought or a function call";
 const USAGE_TEXT: &str = "`usageMetadata`, cumulative, the last one counting; `thoughtsTokenCount` is added to the output";
 const ERRORS: &str = "`error` with a numeric `code`, also in an array of one element or inside a stream; `promptFeedback.blockReason` is a content filter";
 

@@ -4,9 +4,7 @@ use json_scan::Node;
 
 use crate::answer_places::{AnswerNode, ERROR, MODEL, Place, TokenKind, tokens};
 use crate::dialect::{About, Dialect, Rules};
-use crate::request_places::{
-    MODEL as REQUESTED_MODEL, RequestNode, RequestPlace, STREAM, request,
-};
+use crate::request_places::{MODEL as REQUESTED_MODEL, RequestNode, RequestPlace, STREAM, request};
 
 static REQUEST: RequestNode = request(&[
     REQUESTED_MODEL,

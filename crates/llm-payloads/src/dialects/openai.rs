@@ -22,7 +22,11 @@ const MESSAGE_CONTENT: RequestNode = Node::tagged(
 );
 const MESSAGES: RequestNode = Node::branch(
     "messages",
-    &[Node::tagged("[]", RequestPlace::Message, &[MESSAGE_CONTENT])],
+    &[Node::tagged(
+        "[]",
+        RequestPlace::Message,
+        &[MESSAGE_CONTENT],
+    )],
 );
 const MAX_COMPLETION_TOKENS: RequestNode =
     Node::leaf("max_completion_tokens", RequestPlace::MaxOutputTokens);
@@ -80,23 +84,6 @@ const LLAMACPP_PREDICTED: AnswerNode = tokens("tokens_predicted", TokenKind::Out
 const DETAIL: AnswerNode = Node::tagged("detail", Place::ErrorMessage, &[]);
 
 /// One answer. The error's fields also stand at the top: SGLang and older engines write their errors flat.
-const ONE: &[AnswerNode] = &[
-    OBJECT,
-    MODEL,
-    ANSWER_CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-    GROQ,
-    LLAMACPP_CONTENT,
-    LLAMACPP_STOP,
-    LLAMACPP_STOP_TYPE,
-    LLAMACPP_EVALUATED,
-    LLAMACPP_PREDICTED,
-];
 pub(super) static ANSWER: AnswerNode = Node::root(&[
     OBJECT,
     MODEL,
@@ -108,13 +95,43 @@ pub(super) static ANSWER: AnswerNode = Node::root(&[
     ERROR_TYPE,
     ERROR_CODE,
     GROQ,
+    DETAIL,
+]);
+/// A batch may be answered by an array.
+const ONE_COMPLETION: &[AnswerNode] = &[
+    OBJECT,
+    MODEL,
+    ANSWER_CHOICES,
+    OPENAI_USAGE,
+    TIMINGS,
+    ERROR,
+    ERROR_MESSAGE,
+    ERROR_TYPE,
+    ERROR_CODE,
     LLAMACPP_CONTENT,
     LLAMACPP_STOP,
     LLAMACPP_STOP_TYPE,
     LLAMACPP_EVALUATED,
     LLAMACPP_PREDICTED,
+];
+static COMPLETIONS_ANSWER: AnswerNode = Node::root(&[
+    OBJECT,
+    MODEL,
+    ANSWER_CHOICES,
+    OPENAI_USAGE,
+    TIMINGS,
+    ERROR,
+    ERROR_MESSAGE,
+    ERROR_TYPE,
+    ERROR_CODE,
+    GROQ,
     DETAIL,
-    Node::tagged("[]", Place::Element, ONE),
+    LLAMACPP_CONTENT,
+    LLAMACPP_STOP,
+    LLAMACPP_STOP_TYPE,
+    LLAMACPP_EVALUATED,
+    LLAMACPP_PREDICTED,
+    Node::tagged("[]", Place::Element, ONE_COMPLETION),
 ]);
 
 const RULES: Rules = Rules {
@@ -152,7 +169,7 @@ pub(crate) static COMPLETIONS: Dialect = Dialect {
     provider: "openai",
     routes: &["/completions"],
     request: &COMPLETIONS_REQUEST,
-    answer: &ANSWER,
+    answer: &COMPLETIONS_ANSWER,
     rules: RULES,
     about: About {
         servers: SERVERS,

@@ -7,9 +7,7 @@ use crate::answer_places::{
     Place, TYPE, TokenKind, tokens,
 };
 use crate::dialect::{About, Dialect, Rules};
-use crate::request_places::{
-    MODEL as REQUESTED_MODEL, RequestNode, RequestPlace, STREAM, request,
-};
+use crate::request_places::{MODEL as REQUESTED_MODEL, RequestNode, RequestPlace, STREAM, request};
 
 static REQUEST: RequestNode = request(&[
     REQUESTED_MODEL,
@@ -58,7 +56,6 @@ static ANSWER: AnswerNode = Node::root(&[
     ERROR_MESSAGE,
     ERROR_CODE,
 ]);
-
 
 /// `/responses`.
 pub(crate) static RESPONSES: Dialect = Dialect {

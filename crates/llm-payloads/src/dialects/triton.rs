@@ -11,7 +11,11 @@ static REQUEST: RequestNode = request(&[
     Node::leaf("max_tokens", RequestPlace::MaxOutputTokens),
 ]);
 static ANSWER: AnswerNode = Node::root(&[
-    Node::tagged("text_output", Place::Visible, &[Node::leaf("[]", Place::Visible)]),
+    Node::tagged(
+        "text_output",
+        Place::Visible,
+        &[Node::leaf("[]", Place::Visible)],
+    ),
     Node::leaf("model_name", Place::Model),
     Node::branch(
         "details",

@@ -25,7 +25,11 @@ static ANSWER: AnswerNode = Node::root(&[
             Place::Choice,
             &[
                 Node::leaf("index", Place::ChoiceIndex),
-                Node::tagged("token_ids", Place::TokenIds, &[Node::leaf("[]", Place::Token)]),
+                Node::tagged(
+                    "token_ids",
+                    Place::TokenIds,
+                    &[Node::leaf("[]", Place::Token)],
+                ),
                 Node::leaf("finish_reason", Place::Finish),
             ],
         )],

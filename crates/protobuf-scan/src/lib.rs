@@ -1,1 +1,0 @@
-//! Walks a protocol buffers message as it arrives and delivers the values of wanted fields.
