@@ -36,6 +36,9 @@ pub struct Scenario {
     /// The scenario makes no sense over HTTP/2.
     #[serde(default)]
     pub http1_only: bool,
+    /// The scenario makes no sense over HTTP/1.
+    #[serde(default)]
+    pub http2_only: bool,
     /// What an observer has to say.
     pub expect: Expect,
 }
@@ -54,6 +57,8 @@ pub struct Request {
     pub json: Option<Value>,
     /// The body as it is.
     pub text: Option<String>,
+    /// The body as one gRPC message in hexadecimal digits.
+    pub grpc: Option<String>,
     /// The body is preceded by this many spaces.
     pub spaces_before: usize,
 }
@@ -124,6 +129,10 @@ pub enum AnswerStep {
     AwsCorrupt(String, Value),
     /// A chunk of Bedrock's invoke stream, which holds this JSON in base64.
     AwsChunk(Value),
+    /// A gRPC message in hexadecimal digits.
+    Grpc(String),
+    /// The same, said to be compressed by itself.
+    GrpcCompressed(String),
     /// Trailer lines; nothing may follow.
     Trailers(BTreeMap<String, String>),
 }
@@ -329,6 +338,9 @@ impl Request {
     /// The body.
     #[must_use]
     pub fn body(&self) -> Bytes {
+        if let Some(digits) = &self.grpc {
+            return wire_bytes::grpc_message(0, &from_hex(digits).unwrap_or_default());
+        }
         let mut body = " ".repeat(self.spaces_before);
         if let Some(json) = &self.json {
             body.push_str(&json.to_string());
@@ -432,6 +444,12 @@ impl AnswerStep {
             AnswerStep::AwsChunk(model_event) => {
                 let chunk = wire_bytes::wrapped_in_base64(model_event);
                 return Ok(Some(wire_bytes::aws_message("event", "chunk", &chunk)));
+            }
+            AnswerStep::Grpc(digits) => {
+                return Ok(Some(wire_bytes::grpc_message(0, &from_hex(digits)?)));
+            }
+            AnswerStep::GrpcCompressed(digits) => {
+                return Ok(Some(wire_bytes::grpc_message(1, &from_hex(digits)?)));
             }
             AnswerStep::Hex(digits) => return Ok(Some(Bytes::from(from_hex(digits)?))),
         };

@@ -43,6 +43,15 @@ pub fn aws_message(message_type: &str, kind: &str, payload: &Value) -> Bytes {
     Bytes::from(message)
 }
 
+/// A message with gRPC's head before it.
+#[must_use]
+pub fn grpc_message(flags: u8, message: &[u8]) -> Bytes {
+    let mut bytes = vec![flags];
+    bytes.extend((message.len() as u32).to_be_bytes());
+    bytes.extend(message);
+    Bytes::from(bytes)
+}
+
 /// What Bedrock's invoke stream makes of a model's own event.
 #[must_use]
 pub fn wrapped_in_base64(model_event: &Value) -> Value {
@@ -50,14 +59,16 @@ pub fn wrapped_in_base64(model_event: &Value) -> Value {
     let mut text = String::new();
     for group in model_event.to_string().as_bytes().chunks(3) {
         let mut bytes = [0; 3];
-        bytes[..group.len()].copy_from_slice(group);
+        for (place, byte) in bytes.iter_mut().zip(group) {
+            *place = *byte;
+        }
         let bits = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
         for digit in 0..4 {
             if digit > group.len() {
                 text.push('=');
             } else {
                 let index = (bits >> (18 - 6 * digit)) & 63;
-                text.push(char::from(DIGITS[index as usize]));
+                text.extend(DIGITS.get(index as usize).map(|digit| char::from(*digit)));
             }
         }
     }

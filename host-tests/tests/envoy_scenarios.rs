@@ -41,7 +41,13 @@ fn models(scenarios: &[Scenario]) -> Vec<String> {
 async fn run_all(http2: bool) {
     let started = Instant::now();
     let mut scenarios = load().unwrap();
-    scenarios.retain(|scenario| !(http2 && scenario.http1_only));
+    scenarios.retain(|scenario| {
+        if http2 {
+            !scenario.http1_only
+        } else {
+            !scenario.http2_only
+        }
+    });
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     for scenario in &scenarios {
         let outcome = scenario

@@ -1,6 +1,6 @@
 //! What one payload of an answer says: a whole JSON body, or the data of one server-sent event.
 
-use json_scan::{Outcome, Scanner};
+use json_scan::Scanner;
 
 use crate::answer_places::Place;
 use crate::answer_sink::{AnswerSink, Draft};
@@ -121,12 +121,14 @@ pub struct AnswerScan {
     named: Option<EventType>,
     /// Undoes what the payloads are wrapped in.
     wrapped: Option<Base64Member>,
+    /// Reads the payloads where they are messages and not JSON.
+    message: Option<Box<protobuf_scan::Scanner<Place>>>,
 }
 
 impl AnswerScan {
     /// A scan before an answer's first payload.
     #[must_use]
-    pub const fn new(api: Api) -> Self {
+    pub fn new(api: Api) -> Self {
         let sink = AnswerSink {
             api,
             model_known: false,
@@ -144,6 +146,11 @@ impl AnswerScan {
                 Wrapping::None => None,
                 Wrapping::Base64Bytes => Some(Base64Member::new()),
             },
+            message: api
+                .dialect()
+                .messages
+                .as_ref()
+                .map(|messages| Box::new(protobuf_scan::Scanner::new(messages.answer))),
         }
     }
 
@@ -156,6 +163,10 @@ impl AnswerScan {
 
     /// Takes the next bytes of a payload.
     pub fn push(&mut self, bytes: &[u8]) {
+        if let Some(message) = &mut self.message {
+            message.push(bytes, &mut self.sink);
+            return;
+        }
         match &mut self.wrapped {
             None => {
                 self.done.push(bytes);
@@ -190,12 +201,18 @@ impl AnswerScan {
         if let Some(wrapped) = &mut self.wrapped {
             *wrapped = Base64Member::new();
         }
+        if let Some(message) = &mut self.message {
+            message.reset();
+        }
     }
 
     /// Ends the payload, says what it was, and is ready for the next one.
     pub fn finish(&mut self) -> AnswerEvent {
-        let outcome = self.scanner.finish(&mut self.sink);
-        let event = self.event(outcome);
+        let state = match &mut self.message {
+            Some(message) => PayloadState::from(message.finish(&mut self.sink)),
+            None => PayloadState::from(self.scanner.finish(&mut self.sink)),
+        };
+        let event = self.event(state);
         if let (Some(length), PayloadState::Complete) = (self.sink.draft.cumulative, event.state) {
             self.sink.cumulative = (length, self.sink.draft.stated.output.unwrap_or_default());
         }
@@ -209,12 +226,12 @@ impl AnswerScan {
         event
     }
 
-    fn event(&self, outcome: Outcome) -> AnswerEvent {
+    fn event(&self, state: PayloadState) -> AnswerEvent {
         let draft = &self.sink.draft;
         let state = if self.done.is_whole() {
             PayloadState::DoneMarker
         } else {
-            PayloadState::from(outcome)
+            state
         };
         match state {
             PayloadState::DoneMarker => AnswerEvent {

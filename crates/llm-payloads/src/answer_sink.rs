@@ -6,7 +6,7 @@ use crate::answer::Output;
 use crate::answer_places::{Place, TokenKind};
 use crate::echo::EchoedText;
 use crate::event_type::EventType;
-use crate::usage::token_number;
+use crate::usage::{MAX_TOKENS, token_number};
 use crate::{Api, ErrorFacts, FinishReason, Oddities, Text, Usage};
 
 /// What one payload has said so far, and what is known from the payloads before it.
@@ -154,6 +154,15 @@ impl Draft {
             self.bad_numbers = self.bad_numbers.saturating_add(1);
             return;
         };
+        self.stated_tokens(kind, number);
+    }
+
+    /// Takes a number of tokens; one beyond belief is ignored and counted.
+    fn stated_tokens(&mut self, kind: TokenKind, number: u64) {
+        if number > MAX_TOKENS {
+            self.bad_numbers = self.bad_numbers.saturating_add(1);
+            return;
+        }
         let slot = match kind {
             TokenKind::Input => &mut self.stated.input,
             TokenKind::Output => &mut self.stated.output,
@@ -285,6 +294,42 @@ fn status(word: &[u8]) -> Option<FinishReason> {
         b"completed" | b"failed" | b"cancelled" => FinishReason::from_word(word),
         b"incomplete" => Some(FinishReason::Length),
         _ => None,
+    }
+}
+
+impl protobuf_scan::Sink<Place> for AnswerSink {
+    fn number(&mut self, place: Place, value: u64) {
+        if let Place::Tokens(kind) = place {
+            self.draft.stated_tokens(kind, value);
+        }
+    }
+
+    fn text(&mut self, place: Place, text: protobuf_scan::Text<'_>) {
+        let text = json_scan::Text {
+            prefix: text.prefix,
+            len: text.len,
+        };
+        Self::text(self, place, text);
+    }
+
+    fn open(&mut self, place: Place) {
+        Sink::open(self, place, Container::Object);
+    }
+
+    fn close(&mut self, place: Place) {
+        Sink::close(self, place, Container::Object, 0);
+    }
+
+    fn elements(&mut self, place: Place, count: u64) {
+        match place {
+            Place::TokenIds => Sink::close(self, place, Container::Array, count),
+            Place::Token => {
+                self.draft.output.visible = true;
+                let before = self.draft.token_objects.unwrap_or(0);
+                self.draft.token_objects = Some(before.saturating_add(count));
+            }
+            _ => {}
+        }
     }
 }
 

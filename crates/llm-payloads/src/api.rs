@@ -77,6 +77,14 @@ register! {
     SglangGenerate => dialects::generate::SGLANG,
     /// A `/generate` that takes a `prompt`.
     PromptGenerate => dialects::generate::PROMPT,
+    /// JetStream's `Decode` over gRPC.
+    JetstreamDecode => dialects::grpc::JETSTREAM_DECODE,
+    /// vLLM's `Generate` over gRPC.
+    VllmGrpc => dialects::grpc::VLLM_GENERATE,
+    /// `ModelInfer` over gRPC.
+    KserveGrpc => dialects::grpc::MODEL_INFER,
+    /// `ModelStreamInfer` over gRPC.
+    KserveGrpcStream => dialects::grpc::MODEL_STREAM_INFER,
     /// `/rerank`.
     Rerank => dialects::ranking::RERANK,
     /// `/score`.

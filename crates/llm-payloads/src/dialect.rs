@@ -1,6 +1,7 @@
 //! What makes a server's language: where its requests go, what stands where in its payloads, and what that means.
 
 use json_scan::Node;
+use protobuf_scan::Field;
 
 use crate::answer_places::Place;
 use crate::request_places::RequestPlace;
@@ -21,10 +22,19 @@ pub struct Dialect {
     pub(crate) request: &'static Node<RequestPlace>,
     /// What is looked at in its answers.
     pub(crate) answer: &'static Node<Place>,
+    /// The same for messages, where it is spoken over gRPC.
+    pub(crate) messages: Option<Messages>,
     /// What that means.
     pub rules: Rules,
     /// The same for people.
     pub about: About,
+}
+
+/// What is looked at in messages of protocol buffers.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    pub(crate) request: &'static [Field<RequestPlace>],
+    pub(crate) answer: &'static [Field<Place>],
 }
 
 /// What the values of a dialect mean.
@@ -68,6 +78,8 @@ pub enum UsageRule {
     InputParts,
     /// The output leaves out the reasoning.
     OutputPlusReasoning,
+    /// The output is not stated, but each event holds its tokens, which are counted.
+    Counted,
 }
 
 /// What ends a stream.

@@ -58,6 +58,7 @@ mod echo;
 mod error_facts;
 mod event_type;
 mod finish_reason;
+mod first_message;
 mod oddities;
 mod request;
 mod request_places;

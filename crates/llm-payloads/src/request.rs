@@ -4,6 +4,7 @@ use json_scan::{Container, Outcome, Progress, Scanner, Sink, Value};
 
 use crate::answer::PayloadState;
 use crate::echo::EchoedText;
+use crate::first_message::FirstMessage;
 use crate::request_places::RequestPlace as Place;
 use crate::usage::token_number;
 use crate::{Api, Oddities, Text};
@@ -84,23 +85,37 @@ pub struct RequestScan {
     facts: RequestFacts,
     progress: Progress,
     any_bytes: bool,
+    /// Reads the body where it is a message of gRPC and not JSON.
+    message: Option<Box<FirstMessage>>,
 }
 
 impl RequestScan {
     /// A scan at the beginning of a body.
     #[must_use]
-    pub const fn new(api: Api) -> Self {
+    pub fn new(api: Api) -> Self {
         Self {
             scanner: Scanner::new(api.dialect().request),
             facts: RequestFacts::EMPTY,
             progress: Progress::More,
             any_bytes: false,
+            message: api
+                .dialect()
+                .messages
+                .as_ref()
+                .map(|messages| Box::new(FirstMessage::new(messages.request))),
         }
     }
 
     /// Takes the next bytes of the body.
     pub fn push(&mut self, bytes: &[u8]) {
         self.any_bytes |= !bytes.is_empty();
+        if let Some(message) = &mut self.message {
+            message.push(bytes, &mut self.facts);
+            if message.is_whole() {
+                self.progress = Progress::Complete;
+            }
+            return;
+        }
         self.progress = self.scanner.push(bytes, &mut self.facts);
     }
 
@@ -124,6 +139,10 @@ impl RequestScan {
 
     /// Ends the body and says what it asks for.
     pub fn finish(&mut self) -> RequestFacts {
+        if let Some(message) = &mut self.message {
+            self.facts.state = message.finish(&mut self.facts);
+            return self.facts.clone();
+        }
         let outcome = self.scanner.finish(&mut self.facts);
         self.facts.state = PayloadState::from(outcome);
         let is_whole = matches!(
@@ -173,6 +192,32 @@ impl RequestFacts {
             .try_into()
             .unwrap_or(1);
     }
+}
+
+impl protobuf_scan::Sink<Place> for RequestFacts {
+    fn number(&mut self, place: Place, value: u64) {
+        match place {
+            Place::MaxOutputTokens => self.max_output_tokens = Some(value),
+            Place::Choices => {
+                self.choices = u32::try_from(value.clamp(1, MAX_COUNT)).unwrap_or(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, place: Place, text: protobuf_scan::Text<'_>) {
+        let text = json_scan::Text {
+            prefix: text.prefix,
+            len: text.len,
+        };
+        Sink::value(self, place, Value::Text(text));
+    }
+
+    fn open(&mut self, _: Place) {}
+
+    fn close(&mut self, _: Place) {}
+
+    fn elements(&mut self, _: Place, _: u64) {}
 }
 
 impl Sink<Place> for RequestFacts {
@@ -229,6 +274,17 @@ impl Sink<Place> for RequestFacts {
     fn close(&mut self, place: Place, _: Container, _: u64) {
         if let Place::Prompt | Place::Speaks(_) = place {
             self.prompts = self.prompts.max(1);
+        }
+    }
+}
+
+impl From<protobuf_scan::Outcome> for PayloadState {
+    fn from(outcome: protobuf_scan::Outcome) -> Self {
+        match outcome {
+            protobuf_scan::Outcome::Empty => Self::Empty,
+            protobuf_scan::Outcome::Complete => Self::Complete,
+            protobuf_scan::Outcome::Truncated => Self::Truncated,
+            protobuf_scan::Outcome::Malformed => Self::Malformed,
         }
     }
 }

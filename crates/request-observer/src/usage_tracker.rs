@@ -30,11 +30,21 @@ struct ChoiceUsage {
 impl UsageTracker {
     /// Takes what a payload states. `whole_body` is whether it is the whole answer.
     pub(crate) fn take(&mut self, api: Api, event: &AnswerEvent, whole_body: bool) {
+        let rule = api.dialect().rules.usage;
+        if rule == UsageRule::Counted
+            && let Some(tokens) = event.tokens
+        {
+            let counted = &mut self.whole.stated.output;
+            *counted = Some(
+                counted
+                    .unwrap_or_default()
+                    .saturating_add(u64::from(tokens)),
+            );
+        }
         let patch = &event.usage;
         if patch.stated.is_empty() && patch.timings.is_empty() {
             return;
         }
-        let rule = api.dialect().rules.usage;
         if rule == UsageRule::InputParts {
             update_messages(&mut self.whole.stated, &patch.stated);
         } else if rule == UsageRule::OutputPlusReasoning && event.choices == 1 && event.choice > 0 {

@@ -6,15 +6,16 @@ use super::Complaint;
 use crate::workspace::Package;
 
 /// For each pure library, the packages of ours that it may know. A new library needs a row.
-const PURE: [(&str, &[&str]); 16] = [
+const PURE: [(&str, &[&str]); 17] = [
     ("json-scan", &[]),
     ("sse-parser", &[]),
     ("json-sequence", &[]),
     ("aws-event-stream", &[]),
     ("grpc-frames", &[]),
+    ("protobuf-scan", &[]),
     ("body-decompression", &[]),
     ("response-telemetry", &[]),
-    ("llm-payloads", &["json-scan"]),
+    ("llm-payloads", &["json-scan", "protobuf-scan"]),
     ("request-timeline", &[]),
     (
         "request-observer",

@@ -63,6 +63,7 @@ pub(crate) static MESSAGES: Dialect = Dialect {
     routes: &["/messages"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         usage: UsageRule::InputParts,
         ..Rules::PLAIN

@@ -163,6 +163,7 @@ pub(crate) static CONVERSE: Dialect = Dialect {
     routes: &["/model/{model}/converse"],
     request: &CONVERSE_REQUEST,
     answer: &CONVERSE_ANSWER,
+    messages: None,
     rules: PARTS,
     about: About {
         servers: "Amazon Bedrock",
@@ -182,6 +183,7 @@ pub(crate) static CONVERSE_STREAM: Dialect = Dialect {
     routes: &["/model/{model}/converse-stream"],
     request: &CONVERSE_REQUEST,
     answer: &CONVERSE_ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         ..PARTS
@@ -204,6 +206,7 @@ pub(crate) static INVOKE: Dialect = Dialect {
     routes: &["/model/{model}/invoke"],
     request: &INVOKE_REQUEST,
     answer: &INVOKE_ANSWER,
+    messages: None,
     rules: PARTS,
     about: About {
         servers: "Amazon Bedrock",
@@ -223,6 +226,7 @@ pub(crate) static INVOKE_STREAM: Dialect = Dialect {
     routes: &["/model/{model}/invoke-with-response-stream"],
     request: &INVOKE_REQUEST,
     answer: &INVOKE_ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         // The chunk that ends generation differs from family to family, and the last one follows it.

@@ -89,6 +89,7 @@ pub(crate) static GENERATE: Dialect = Dialect {
     routes: &["/models/{model}:generateContent"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: RULES,
     about: About {
         servers: "Gemini API, Vertex AI",
@@ -108,6 +109,7 @@ pub(crate) static STREAM: Dialect = Dialect {
     routes: &["/models/{model}:streamGenerateContent"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         answer_is_sequence: true,

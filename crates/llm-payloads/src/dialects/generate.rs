@@ -101,6 +101,7 @@ pub(crate) static GENERATE: Dialect = Dialect {
     routes: &["/generate"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: MARKED,
     about: About {
         servers: "whoever it turns out to be: `tgi_generate`, `sglang_generate`, `prompt_generate`",
@@ -120,6 +121,7 @@ pub(crate) static TGI: Dialect = Dialect {
     routes: &["^/", "/invocations", "^/vertex"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: MARKED,
     about: TGI_ABOUT,
 };
@@ -132,6 +134,7 @@ pub(crate) static TGI_STREAM: Dialect = Dialect {
     routes: &["/generate_stream"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         ..Rules::PLAIN
@@ -147,6 +150,7 @@ pub(crate) static SGLANG: Dialect = Dialect {
     routes: &[],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "SGLang, LMDeploy",
@@ -166,6 +170,7 @@ pub(crate) static PROMPT: Dialect = Dialect {
     routes: &[],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "JetStream's HTTP front, vLLM's plain server",

@@ -3,7 +3,7 @@
 use json_scan::Node;
 
 use crate::answer_places::{AnswerNode, ERROR, Place};
-use crate::dialect::{About, Dialect, EndRule, Rules};
+use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule};
 use crate::request_places::{RequestNode, RequestPlace, request};
 
 static REQUEST: RequestNode = request(&[
@@ -32,16 +32,18 @@ pub(crate) static HTTP: Dialect = Dialect {
     routes: &["/v1/generate"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         end: EndRule::Close,
+        usage: UsageRule::Counted,
         ..Rules::PLAIN
     },
     about: About {
         servers: "JetStream",
         recognised_by: "the path; JSON documents one after the other, labelled as an event stream",
         first_token: "first `streamContent.samples[]` with non-empty text; `initialContent` is no token",
-        usage: "none; the tokens of an event are its `tokenIds`",
+        usage: "the `tokenIds` of the events, counted; no input",
         end: "the stream's end",
         errors: "`error`",
     },

@@ -17,6 +17,7 @@ pub(crate) static INFER: Dialect = Dialect {
     routes: &["/models/{model}/infer", "/models/{model}/versions/{}/infer"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "KServe, Triton, TGI",

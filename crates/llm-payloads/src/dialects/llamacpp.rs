@@ -49,6 +49,7 @@ pub(crate) static COMPLETION: Dialect = Dialect {
     routes: &["/completion", "/infill"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "llama.cpp",

@@ -4,6 +4,7 @@ pub(crate) mod anthropic;
 pub(crate) mod bedrock;
 pub(crate) mod gemini;
 pub(crate) mod generate;
+pub(crate) mod grpc;
 pub(crate) mod jetstream;
 pub(crate) mod kserve;
 pub(crate) mod llamacpp;

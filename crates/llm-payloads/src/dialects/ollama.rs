@@ -72,6 +72,7 @@ pub(crate) static CHAT: Dialect = Dialect {
     routes: &["/api/chat"],
     request: &REQUEST,
     answer: &CHAT_ANSWER,
+    messages: None,
     rules: RULES,
     about: About {
         servers: "Ollama",
@@ -91,6 +92,7 @@ pub(crate) static GENERATE: Dialect = Dialect {
     routes: &["/api/generate"],
     request: &REQUEST,
     answer: &GENERATE_ANSWER,
+    messages: None,
     rules: RULES,
     about: About {
         servers: "Ollama",

@@ -151,6 +151,7 @@ pub(crate) static CHAT_COMPLETIONS: Dialect = Dialect {
     routes: &["/chat/completions"],
     request: &CHAT_REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: RULES,
     about: About {
         servers: SERVERS,
@@ -170,6 +171,7 @@ pub(crate) static COMPLETIONS: Dialect = Dialect {
     routes: &["/completions"],
     request: &COMPLETIONS_REQUEST,
     answer: &COMPLETIONS_ANSWER,
+    messages: None,
     rules: RULES,
     about: About {
         servers: SERVERS,
@@ -189,6 +191,7 @@ pub(crate) static EMBEDDINGS: Dialect = Dialect {
     routes: &["/embeddings"],
     request: &EMBEDDINGS_REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: SERVERS,

@@ -65,6 +65,7 @@ pub(crate) static RESPONSES: Dialect = Dialect {
     routes: &["/responses"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "OpenAI, vLLM, SGLang, TensorRT-LLM, LMDeploy, Dynamo, llama.cpp, Ollama",

@@ -38,6 +38,7 @@ pub(crate) static RERANK: Dialect = Dialect {
     routes: &["/rerank"],
     request: &REQUEST,
     answer: OPENAI_ANSWER,
+    messages: None,
     rules: RULES,
     about: ABOUT,
 };
@@ -50,6 +51,7 @@ pub(crate) static SCORE: Dialect = Dialect {
     routes: &["/score"],
     request: &REQUEST,
     answer: OPENAI_ANSWER,
+    messages: None,
     rules: RULES,
     about: ABOUT,
 };
@@ -62,6 +64,7 @@ pub(crate) static POOLING: Dialect = Dialect {
     routes: &["/pooling", "/classify"],
     request: &REQUEST,
     answer: OPENAI_ANSWER,
+    messages: None,
     rules: RULES,
     about: ABOUT,
 };

@@ -40,6 +40,7 @@ pub(crate) static GENERATE: Dialect = Dialect {
     ],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules::PLAIN,
     about: About {
         servers: "Triton",
@@ -62,6 +63,7 @@ pub(crate) static GENERATE_STREAM: Dialect = Dialect {
     ],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         streams_by_default: true,
         end: EndRule::Close,

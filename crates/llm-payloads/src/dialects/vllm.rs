@@ -46,6 +46,7 @@ pub(crate) static GENERATE: Dialect = Dialect {
     routes: &["/inference/v1/generate"],
     request: &REQUEST,
     answer: &ANSWER,
+    messages: None,
     rules: Rules {
         usage_is_asked_for: true,
         ..Rules::PLAIN
