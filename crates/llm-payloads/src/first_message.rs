@@ -38,7 +38,9 @@ impl FirstMessage {
             rest = after;
         }
         let wanted = self.length().saturating_sub(self.taken);
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).min(rest.len());
+        let wanted = usize::try_from(wanted)
+            .unwrap_or(usize::MAX)
+            .min(rest.len());
         let part = rest.get(..wanted).unwrap_or_default();
         self.taken = self
             .taken

@@ -23,8 +23,10 @@ static JETSTREAM_REQUEST: [Field<RequestPlace>; 2] = [
     Field::number(4, RequestPlace::MaxOutputTokens),
     Field::number(8, RequestPlace::Choices),
 ];
-static JETSTREAM_SAMPLE: [Field<Place>; 2] =
-    [Field::text(1, Place::Visible), Field::numbers(2, Place::TokenIds)];
+static JETSTREAM_SAMPLE: [Field<Place>; 2] = [
+    Field::text(1, Place::Visible),
+    Field::numbers(2, Place::TokenIds),
+];
 static JETSTREAM_CONTENT: [Field<Place>; 1] = [Field::message(1, &JETSTREAM_SAMPLE)];
 static JETSTREAM_ANSWER: [Field<Place>; 1] = [Field::message(3, &JETSTREAM_CONTENT)];
 
@@ -101,8 +103,10 @@ static INFER_CHUNK: [Field<Place>; 3] = [
     Field::tagged(5, Place::Token, &[]),
     Field::text(6, Place::Visible),
 ];
-static STREAM_INFER_ANSWER: [Field<Place>; 2] =
-    [Field::text(1, Place::Error), Field::message(2, &INFER_CHUNK)];
+static STREAM_INFER_ANSWER: [Field<Place>; 2] = [
+    Field::text(1, Place::Error),
+    Field::message(2, &INFER_CHUNK),
+];
 const INFER_ABOUT: About = About {
     servers: "Triton, KServe",
     recognised_by: "the path; the model's name stands in the request",

@@ -32,7 +32,8 @@ impl Sink<&'static str> for Said {
         self.0.push(format!("{tag}={value}"));
     }
     fn text(&mut self, tag: &'static str, text: Text<'_>) {
-        self.0.push(format!("{tag}={:?} of {}", text.prefix, text.len));
+        self.0
+            .push(format!("{tag}={:?} of {}", text.prefix, text.len));
     }
     fn open(&mut self, tag: &'static str) {
         self.0.push(format!("<{tag}"));
@@ -62,9 +63,22 @@ fn check(bytes: &[u8]) -> (Vec<String>, Outcome) {
     }
     assert_eq!(scan(bytes.chunks(1)), whole);
     if let Some(expected) = read_whole(&OUTER, bytes) {
-        assert_eq!(whole, (expected, if bytes.is_empty() { Outcome::Empty } else { Outcome::Complete }));
+        assert_eq!(
+            whole,
+            (
+                expected,
+                if bytes.is_empty() {
+                    Outcome::Empty
+                } else {
+                    Outcome::Complete
+                }
+            )
+        );
     } else {
-        assert!(matches!(whole.1, Outcome::Truncated | Outcome::Malformed), "{bytes:?} {whole:?}");
+        assert!(
+            matches!(whole.1, Outcome::Truncated | Outcome::Malformed),
+            "{bytes:?} {whole:?}"
+        );
     }
     whole
 }
@@ -99,7 +113,11 @@ fn an_encoded_message_says_what_was_put_in() {
     let message = Outer {
         number: u64::MAX,
         inner: vec![
-            Inner { text: "hi".to_owned(), ids: vec![1, -1, 300], other: vec![9; 300] },
+            Inner {
+                text: "hi".to_owned(),
+                ids: vec![1, -1, 300],
+                other: vec![9; 300],
+            },
             Inner::default(),
         ],
         double: 1.5,
@@ -108,7 +126,17 @@ fn an_encoded_message_says_what_was_put_in() {
     };
     let (said, outcome) = check(&message.encode_to_vec());
     assert_eq!(outcome, Outcome::Complete);
-    assert_eq!(said[..6], ["number=18446744073709551615", "<inner", "text=[104, 105] of 2", "3 ids", "inner>", "<inner"]);
+    assert_eq!(
+        said[..6],
+        [
+            "number=18446744073709551615",
+            "<inner",
+            "text=[104, 105] of 2",
+            "3 ids",
+            "inner>",
+            "<inner"
+        ]
+    );
     assert_eq!(said[6], "inner>");
     assert_eq!(said[7], format!("name={:?} of 300", [b'n'; 256]));
 }
@@ -127,14 +155,24 @@ fn what_is_no_message_is_told() {
         &[0x0e],
         &[0x12, 2, 0x0a, 5],
         &[0x12, 1, 0x08, 1],
-        &[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02],
-        &[0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
+        &[
+            0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02,
+        ],
+        &[
+            0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00,
+        ],
         &[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
         &[0x12, 3, 0x12, 1, 0x80],
     ] {
         assert_eq!(check(bytes).1, Outcome::Malformed, "{bytes:?}");
     }
-    for bytes in [&[0x08_u8][..], &[0x12, 2], &[0x22, 4, 1], &[0x80], &[0x1d, 1]] {
+    for bytes in [
+        &[0x08_u8][..],
+        &[0x12, 2],
+        &[0x22, 4, 1],
+        &[0x80],
+        &[0x1d, 1],
+    ] {
         assert_eq!(check(bytes).1, Outcome::Truncated, "{bytes:?}");
     }
 }

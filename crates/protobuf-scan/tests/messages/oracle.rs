@@ -8,14 +8,20 @@ pub(crate) fn read_whole(fields: &[Field<&'static str>], bytes: &[u8]) -> Option
     let mut rest = bytes;
     while !rest.is_empty() {
         let key = varint(&mut rest)?;
-        let number = u32::try_from(key >> 3).ok().filter(|number| (1..1 << 29).contains(number))?;
+        let number = u32::try_from(key >> 3)
+            .ok()
+            .filter(|number| (1..1 << 29).contains(number))?;
         let field = fields.iter().find(|field| field.number == number);
         match key & 7 {
             0 => {
                 let value = varint(&mut rest)?;
                 match field {
-                    Some(field) if field.kind == Kind::Number => said.push(format!("{}={value}", field.tag.unwrap())),
-                    Some(field) if field.kind == Kind::Numbers => said.push(format!("1 {}", field.tag.unwrap())),
+                    Some(field) if field.kind == Kind::Number => {
+                        said.push(format!("{}={value}", field.tag.unwrap()))
+                    }
+                    Some(field) if field.kind == Kind::Numbers => {
+                        said.push(format!("1 {}", field.tag.unwrap()))
+                    }
                     _ => {}
                 }
             }
@@ -46,7 +52,11 @@ fn read_value(field: Option<&Field<&'static str>>, value: &[u8]) -> Option<Vec<S
         }
         Kind::Text => {
             let prefix = &value[..value.len().min(256)];
-            said.push(format!("{}={prefix:?} of {}", field.tag.unwrap(), value.len()));
+            said.push(format!(
+                "{}={prefix:?} of {}",
+                field.tag.unwrap(),
+                value.len()
+            ));
         }
         Kind::Numbers => {
             let (mut rest, mut count) = (value, 0);
