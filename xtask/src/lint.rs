@@ -51,6 +51,8 @@ pub(crate) fn command(arguments: &LintArguments) -> Result<()> {
                 let mut cargo = workspace::cargo();
                 process::run(cargo.args(["clippy", "--keep-going"]).args(NATIVE).args([
                     "--all-targets",
+                    "--features",
+                    "host-tests/real",
                     "--",
                     "-D",
                     "warnings",
