@@ -119,10 +119,31 @@ pub struct AnswerScan {
     sink: AnswerSink,
     done: DoneMarker,
     named: Option<EventType>,
-    /// Undoes what the payloads are wrapped in.
-    wrapped: Option<Base64Member>,
-    /// Reads the payloads where they are messages and not JSON.
-    message: Option<Box<protobuf_scan::Scanner<Place>>>,
+    encoding: Encoding,
+}
+
+/// How the payloads are written.
+#[derive(Clone, Debug)]
+enum Encoding {
+    /// As JSON.
+    Json,
+    /// As JSON that is wrapped in another document.
+    Wrapped(Base64Member),
+    /// As messages of protocol buffers.
+    Message(Box<protobuf_scan::Scanner<Place>>),
+}
+
+impl Encoding {
+    fn of(api: Api) -> Self {
+        let dialect = api.dialect();
+        match (&dialect.messages, dialect.rules.wrapping) {
+            (Some(messages), _) => {
+                Self::Message(Box::new(protobuf_scan::Scanner::new(messages.answer)))
+            }
+            (None, Wrapping::Base64Bytes) => Self::Wrapped(Base64Member::new()),
+            (None, Wrapping::None) => Self::Json,
+        }
+    }
 }
 
 impl AnswerScan {
@@ -142,15 +163,7 @@ impl AnswerScan {
             sink,
             done: DoneMarker::START,
             named: None,
-            wrapped: match api.dialect().rules.wrapping {
-                Wrapping::None => None,
-                Wrapping::Base64Bytes => Some(Base64Member::new()),
-            },
-            message: api
-                .dialect()
-                .messages
-                .as_ref()
-                .map(|messages| Box::new(protobuf_scan::Scanner::new(messages.answer))),
+            encoding: Encoding::of(api),
         }
     }
 
@@ -163,21 +176,16 @@ impl AnswerScan {
 
     /// Takes the next bytes of a payload.
     pub fn push(&mut self, bytes: &[u8]) {
-        if let Some(message) = &mut self.message {
-            message.push(bytes, &mut self.sink);
-            return;
-        }
-        match &mut self.wrapped {
-            None => {
+        let (scanner, sink) = (&mut self.scanner, &mut self.sink);
+        match &mut self.encoding {
+            Encoding::Json => {
                 self.done.push(bytes);
-                self.scanner.push(bytes, &mut self.sink);
+                scanner.push(bytes, sink);
             }
-            Some(wrapped) => {
-                let (scanner, sink) = (&mut self.scanner, &mut self.sink);
-                wrapped.push(bytes, &mut |bytes| {
-                    scanner.push(bytes, sink);
-                });
-            }
+            Encoding::Wrapped(wrapped) => wrapped.push(bytes, &mut |bytes| {
+                scanner.push(bytes, sink);
+            }),
+            Encoding::Message(message) => message.push(bytes, sink),
         }
     }
 
@@ -198,19 +206,20 @@ impl AnswerScan {
         self.sink.draft = Draft::EMPTY;
         self.done = DoneMarker::START;
         self.named = None;
-        if let Some(wrapped) = &mut self.wrapped {
-            *wrapped = Base64Member::new();
-        }
-        if let Some(message) = &mut self.message {
-            message.reset();
+        match &mut self.encoding {
+            Encoding::Json => {}
+            Encoding::Wrapped(wrapped) => *wrapped = Base64Member::new(),
+            Encoding::Message(message) => message.reset(),
         }
     }
 
     /// Ends the payload, says what it was, and is ready for the next one.
     pub fn finish(&mut self) -> AnswerEvent {
-        let state = match &mut self.message {
-            Some(message) => PayloadState::from(message.finish(&mut self.sink)),
-            None => PayloadState::from(self.scanner.finish(&mut self.sink)),
+        let state = match &mut self.encoding {
+            Encoding::Message(message) => PayloadState::from(message.finish(&mut self.sink)),
+            Encoding::Json | Encoding::Wrapped(_) => {
+                PayloadState::from(self.scanner.finish(&mut self.sink))
+            }
         };
         let event = self.event(state);
         if let (Some(length), PayloadState::Complete) = (self.sink.draft.cumulative, event.state) {

@@ -161,3 +161,15 @@ pub(crate) const GENERATED: &[AnswerNode] = &[
     Node::leaf("refusal", Place::Visible),
     Node::branch("function_call", CALL),
 ];
+
+/// The top of an answer that may also come as a list of such answers: what stands in each, and what only in one alone.
+macro_rules! one_or_list {
+    ([$($each:expr),* $(,)?], alone: [$($alone:expr),* $(,)?]) => {
+        json_scan::Node::root(&[
+            $($each,)*
+            $($alone,)*
+            json_scan::Node::tagged("[]", $crate::answer_places::Place::Element, &[$($each),*]),
+        ])
+    };
+}
+pub(crate) use one_or_list;

@@ -189,9 +189,10 @@ impl Draft {
         self.part_is_thought = false;
     }
 
-    fn one_token(&mut self) {
+    /// Takes tokens, which are output whatever their text.
+    fn bare_tokens(&mut self, count: u64) {
         self.output.visible = true;
-        self.token_objects = Some(self.token_objects.unwrap_or(0).saturating_add(1));
+        self.token_objects = Some(self.token_objects.unwrap_or(0).saturating_add(count));
     }
 }
 
@@ -277,7 +278,7 @@ impl AnswerSink {
                 self.draft.choice_now = index.unwrap_or_default();
             }
             Place::Error => self.draft.is_error = true,
-            Place::Token => self.draft.one_token(),
+            Place::Token => self.draft.bare_tokens(1),
             _ => {}
         }
     }
@@ -323,11 +324,7 @@ impl protobuf_scan::Sink<Place> for AnswerSink {
     fn elements(&mut self, place: Place, count: u64) {
         match place {
             Place::TokenIds => Sink::close(self, place, Container::Array, count),
-            Place::Token => {
-                self.draft.output.visible = true;
-                let before = self.draft.token_objects.unwrap_or(0);
-                self.draft.token_objects = Some(before.saturating_add(count));
-            }
+            Place::Token => self.draft.bare_tokens(count),
             _ => {}
         }
     }
@@ -353,7 +350,7 @@ impl Sink<Place> for AnswerSink {
         match place {
             Place::Choice => self.draft.choice_now = 0,
             Place::Error => self.draft.is_error = true,
-            Place::Token => self.draft.one_token(),
+            Place::Token => self.draft.bare_tokens(1),
             _ => {}
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Messages {
 /// What the values of a dialect mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
+    /// Whether its answers are generated, so that they have output tokens.
+    pub generates: bool,
     /// How its token numbers add up.
     pub usage: UsageRule,
     /// Whether its streams state usage only if the request asks for it.
@@ -59,6 +61,7 @@ pub struct Rules {
 impl Rules {
     /// Those of a dialect in which nothing is special.
     pub(crate) const PLAIN: Self = Self {
+        generates: true,
         usage: UsageRule::Inclusive,
         usage_is_asked_for: false,
         streams_by_default: false,
@@ -66,6 +69,12 @@ impl Rules {
         end: EndRule::Marker,
         needs_marker: false,
         wrapping: Wrapping::None,
+    };
+
+    /// Those of a dialect in which nothing is special but that it generates nothing.
+    pub(crate) const UNGENERATED: Self = Self {
+        generates: false,
+        ..Self::PLAIN
     };
 }
 

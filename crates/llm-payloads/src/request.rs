@@ -84,7 +84,6 @@ pub struct RequestScan {
     scanner: Scanner<Place>,
     facts: RequestFacts,
     progress: Progress,
-    any_bytes: bool,
     /// Reads the body where it is a message of gRPC and not JSON.
     message: Option<Box<FirstMessage>>,
 }
@@ -97,7 +96,6 @@ impl RequestScan {
             scanner: Scanner::new(api.dialect().request),
             facts: RequestFacts::EMPTY,
             progress: Progress::More,
-            any_bytes: false,
             message: api
                 .dialect()
                 .messages
@@ -108,7 +106,6 @@ impl RequestScan {
 
     /// Takes the next bytes of the body.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.any_bytes |= !bytes.is_empty();
         if let Some(message) = &mut self.message {
             message.push(bytes, &mut self.facts);
             if message.is_whole() {
@@ -123,12 +120,6 @@ impl RequestScan {
     #[must_use]
     pub fn wants_more(&self) -> bool {
         self.progress == Progress::More
-    }
-
-    /// Whether any byte has come.
-    #[must_use]
-    pub const fn has_begun(&self) -> bool {
-        self.any_bytes
     }
 
     /// What has been found so far.

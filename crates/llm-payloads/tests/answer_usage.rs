@@ -143,6 +143,11 @@ fn the_answers_of_a_batch_in_one_array_are_summed() {
         }
     );
     assert_eq!(event.choices, 2);
+    let event = check(
+        Api::Embeddings,
+        r#"[{"usage":{"prompt_tokens":3}},{"usage":{"prompt_tokens":5}}]"#,
+    );
+    assert_eq!(event.usage.stated.input, Some(8));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Takes a payload of a stream.
+    /// Takes a payload of a stream. Whether it ends the stream is for the caller to say.
     pub(crate) fn take_event(&mut self, api: Api, event: &AnswerEvent) {
         self.events = self.events.saturating_add(1);
         match event.state {
@@ -43,7 +43,6 @@ impl Answer {
         // A payload that broke off inside its JSON may have said half of what it meant.
         if event.state != PayloadState::Truncated {
             self.take_facts(event);
-            self.is_terminal |= event.terminal;
         }
     }
 

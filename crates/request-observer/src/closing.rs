@@ -20,8 +20,7 @@ impl RequestObserver {
             answer: &self.answer,
         };
         let verdict = Verdict::of(&seen, ending);
-        let in_body = self.answer.usage.usage(facts.prompts, facts.choices);
-        let mut usage = in_body;
+        let mut usage = self.answer.usage.usage(facts.prompts, facts.choices);
         usage.fill(&told_by_headers(&self.telemetry));
         let estimated_output = Some(self.timeline.output_events())
             .filter(|events| *events > 0 && usage.output.is_none());
@@ -29,18 +28,15 @@ impl RequestObserver {
             !self.is_stream || facts.include_usage == Some(true) || !rules.usage_is_asked_for;
         let reason = verdict.usage_reason(&seen, was_requested);
         let (usage_status, usage_reason) = self.usage_status(&usage, reason);
-        let attempts = ending
-            .attempts
-            .filter(|_| ending.known)
-            .unwrap_or(match verdict.origin {
-                Origin::UpstreamAccepted | Origin::UpstreamRefused(_) => 1,
-                Origin::None | Origin::Proxy => 0,
-            });
-        self.note_anomalies(&facts, &usage);
         let is_answered = matches!(
             verdict.origin,
             Origin::UpstreamAccepted | Origin::UpstreamRefused(_)
         );
+        let attempts = ending
+            .attempts
+            .filter(|_| ending.known)
+            .unwrap_or(u64::from(is_answered));
+        self.note_anomalies(&facts, &usage);
         RequestRecord {
             api: self.api,
             purpose,
@@ -74,11 +70,7 @@ impl RequestObserver {
     }
 
     fn usage_status(&self, usage: &Usage, reason: UsageReason) -> (UsageStatus, UsageReason) {
-        let generates = matches!(
-            self.api.operation(),
-            "chat" | "text_completion" | "generate_content"
-        );
-        let output_is_known = usage.output.is_some() || !generates;
+        let output_is_known = usage.output.is_some() || !self.api.dialect().rules.generates;
         let has_holes = matches!(
             reason,
             UsageReason::TooManyChoices | UsageReason::BytesNotSeen

@@ -4,31 +4,18 @@ use body_decompression::{Coding, Decompressor, GivenUp, Limits};
 
 use crate::{AnomalyKind, Settings};
 
-/// What stands between the bytes of a body and those that are read.
-#[derive(Debug)]
-pub(crate) enum Decoding {
-    /// Nothing: the body is not compressed.
-    Identity,
-    /// A coding that is undone.
-    Compressed(Box<Decompressor>),
-}
-
-impl Decoding {
-    /// What the header `content-encoding` asks for.
-    pub(crate) fn from_header(
-        content_encoding: &[u8],
-        settings: &Settings,
-    ) -> Result<Self, DecodingFailure> {
-        match Coding::from_header(content_encoding) {
-            Ok(None) => Ok(Self::Identity),
-            Ok(Some(coding)) => {
-                Decompressor::new(coding, Limits::default(), &settings.decompression)
-                    .map(|decompressor| Self::Compressed(Box::new(decompressor)))
-                    .map_err(DecodingFailure::GivenUp)
-            }
-            Err(_) => Err(DecodingFailure::UnknownCoding),
-        }
-    }
+/// What undoes the coding that the header `content-encoding` names; nothing where there is none to undo.
+pub(crate) fn decompressor(
+    content_encoding: &[u8],
+    settings: &Settings,
+) -> Result<Option<Box<Decompressor>>, DecodingFailure> {
+    let coding =
+        Coding::from_header(content_encoding).map_err(|_| DecodingFailure::UnknownCoding)?;
+    coding
+        .map(|coding| Decompressor::new(coding, Limits::default(), &settings.decompression))
+        .transpose()
+        .map(|decompressor| decompressor.map(Box::new))
+        .map_err(DecodingFailure::GivenUp)
 }
 
 /// Why a body cannot be read.

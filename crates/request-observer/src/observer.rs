@@ -1,5 +1,6 @@
 //! The state machine of one request: one method a callback, one record at the end.
 
+use body_decompression::Decompressor;
 use json_sequence::Shape;
 use llm_payloads::{AnswerScan, Api, EndRule, RequestScan, Text};
 use request_timeline::{Moment, Stamp, Timeline};
@@ -7,7 +8,7 @@ use response_telemetry::Telemetry;
 
 use crate::answer::Answer;
 use crate::body_reader::BodyReader;
-use crate::decoding::{self, Decoding, DecodingFailure};
+use crate::decoding::{self, DecodingFailure};
 use crate::ending::is_success;
 use crate::event_stream_reader::EventStreamReader;
 use crate::grpc_reader::GrpcReader;
@@ -81,7 +82,8 @@ pub struct RequestObserver {
     pub(crate) status: Option<u16>,
     pub(crate) grpc_status: Option<grpc_frames::StatusCode>,
     pub(crate) is_stream: bool,
-    pub(crate) decoding: Decoding,
+    /// Undoes the compression of the answer, where there is one.
+    decompressor: Option<Box<Decompressor>>,
     pub(crate) body: BodyReader,
     pub(crate) scan: AnswerScan,
     pub(crate) answer: Answer,
@@ -110,6 +112,13 @@ impl RequestObserver {
         now: Stamp,
     ) -> Result<Self, SkipReason> {
         let api = head.api(settings)?;
+        Ok(Self::watch(api, head, now))
+    }
+
+    /// The same where the caller knows already that the request is to be watched, and the API that
+    /// [`RequestHead::path_api`] gave.
+    #[must_use]
+    pub fn watch(api: Api, head: &RequestHead<'_>, now: Stamp) -> Self {
         let mut answer = Answer::default();
         let odd_headers = [head.path, head.content_type, head.content_encoding]
             .into_iter()
@@ -119,7 +128,7 @@ impl RequestObserver {
             AnomalyKind::OddHeader,
             u32::try_from(odd_headers).unwrap_or(u32::MAX),
         );
-        Ok(Self {
+        Self {
             path_api: api,
             api,
             path_model: api.model_in_path(head.path),
@@ -129,7 +138,7 @@ impl RequestObserver {
             status: None,
             grpc_status: None,
             is_stream: false,
-            decoding: Decoding::Identity,
+            decompressor: None,
             body: BodyReader::NotBegun,
             scan: AnswerScan::new(api),
             answer,
@@ -142,7 +151,7 @@ impl RequestObserver {
             response_has_ended: false,
             body_is_finished: false,
             is_closed: false,
-        })
+        }
     }
 
     /// Whether the next bytes of the request body can still tell something. Where not, they need not be given.
@@ -184,10 +193,11 @@ impl RequestObserver {
             self.answer.anomalies.add(AnomalyKind::OddHeader, 1);
         }
         self.body = self.framing(head);
-        match Decoding::from_header(head.content_encoding, settings) {
-            _ if !self.body.wants_bytes() => {}
-            Ok(decoding) => self.decoding = decoding,
-            Err(failure) => self.give_up_decoding(failure),
+        if self.body.wants_bytes() {
+            match decoding::decompressor(head.content_encoding, settings) {
+                Ok(decompressor) => self.decompressor = decompressor,
+                Err(failure) => self.give_up_decoding(failure),
+            }
         }
         let facts = self.request.facts();
         if facts.echo && self.api == Api::ChatCompletions && !facts.echoed_text.is_empty() {
@@ -389,34 +399,42 @@ impl RequestObserver {
 
     /// Reads a chunk, its compression undone.
     fn decode(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
-        let Decoding::Compressed(mut decompressor) =
-            std::mem::replace(&mut self.decoding, Decoding::Identity)
-        else {
+        let Some(mut decompressor) = self.decompressor.take() else {
             self.read(bytes, now, bounds);
             return;
         };
         let verdict = decompressor.push(bytes, &mut |part| self.read(part, now, bounds));
         match verdict {
-            Ok(()) => self.decoding = Decoding::Compressed(decompressor),
+            Ok(()) => self.decompressor = Some(decompressor),
             Err(given_up) => self.give_up_decoding(DecodingFailure::GivenUp(given_up)),
         }
     }
 
     fn read(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
-        let mut reading = Reading {
+        let (body, mut reading) = self.reading(now, Some(bounds));
+        if let Some(consumed) = body.push(bytes, &mut reading) {
+            self.first_token_chunk = Some(self.chunks.saturating_sub(1));
+            self.first_token_offset = Some(self.decoded_bytes.saturating_add(length(consumed)));
+        }
+        self.decoded_bytes = self.decoded_bytes.saturating_add(length(bytes.len()));
+    }
+
+    /// The reader of the body, and what it reads into.
+    fn reading<'a>(
+        &'a mut self,
+        now: Stamp,
+        gap_bounds: Option<&'a [u64]>,
+    ) -> (&'a mut BodyReader, Reading<'a>) {
+        let reading = Reading {
             api: self.api,
             scan: &mut self.scan,
             answer: &mut self.answer,
             timeline: &mut self.timeline,
             now,
             is_timed: self.is_stream,
-            gap_bounds: Some(bounds),
+            gap_bounds,
         };
-        if let Some(consumed) = self.body.push(bytes, &mut reading) {
-            self.first_token_chunk = Some(self.chunks.saturating_sub(1));
-            self.first_token_offset = Some(self.decoded_bytes.saturating_add(length(consumed)));
-        }
-        self.decoded_bytes = self.decoded_bytes.saturating_add(length(bytes.len()));
+        (&mut self.body, reading)
     }
 
     fn give_up_decoding(&mut self, failure: DecodingFailure) {
@@ -431,7 +449,7 @@ impl RequestObserver {
     }
 
     fn stop_reading(&mut self, reason: UsageReason) {
-        self.decoding = Decoding::Identity;
+        self.decompressor = None;
         self.body = BodyReader::Opaque(reason);
     }
 
@@ -455,7 +473,7 @@ impl RequestObserver {
         if self.body_is_finished {
             return;
         }
-        self.decoding = Decoding::Identity;
+        self.decompressor = None;
         if let BodyReader::Whole = self.body {
             let body = self.scan.finish();
             self.answer.take_body(self.api, &body);
@@ -464,15 +482,8 @@ impl RequestObserver {
             }
         } else {
             let had_first_token = self.timeline.has_first_token();
-            self.body.finish(&mut Reading {
-                api: self.api,
-                scan: &mut self.scan,
-                answer: &mut self.answer,
-                timeline: &mut self.timeline,
-                now,
-                is_timed: self.is_stream,
-                gap_bounds,
-            });
+            let (body, mut reading) = self.reading(now, gap_bounds);
+            body.finish(&mut reading);
             if !had_first_token && self.timeline.has_first_token() {
                 self.first_token_chunk = Some(self.chunks.saturating_sub(1));
                 self.first_token_offset = Some(self.decoded_bytes);

@@ -26,7 +26,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Judges the payload that the scan holds. `broke_off` is whether the stream ended inside it.
+    /// Judges the payload that the scan holds.
     fn take(&mut self, is_given_up: bool, stream_has_ended: bool) {
         let payload = self.scan.finish();
         let says_nothing =

@@ -100,6 +100,16 @@ impl RequestHead<'_> {
         if self.upgrade {
             return Err(SkipReason::Upgrade);
         }
+        let api = self.path_api(settings)?;
+        self.readable().map(|()| api)
+    }
+
+    /// The same as far as method and path tell, which settle most requests.
+    ///
+    /// # Errors
+    ///
+    /// Why the request is not to be watched.
+    pub fn path_api(&self, settings: &Settings) -> Result<Api, SkipReason> {
         let path = without_query(self.path);
         if path.ends_with(b"/health_generate") {
             return Err(SkipReason::HealthProbe);
@@ -109,17 +119,28 @@ impl RequestHead<'_> {
         if !is_put && !self.method.eq_ignore_ascii_case(b"POST") {
             return Err(SkipReason::NotPost);
         }
-        let api = settings
+        settings
             .api(path)
             .or_else(|| Api::from_path(path))
-            .ok_or_else(|| other_route(path))?;
+            .ok_or_else(|| other_route(path))
+    }
+
+    /// Whether the body can be read, as far as the other headers tell.
+    ///
+    /// # Errors
+    ///
+    /// Why the request is not to be watched.
+    pub fn readable(&self) -> Result<(), SkipReason> {
+        if self.upgrade {
+            return Err(SkipReason::Upgrade);
+        }
         if starts_with_ignoring_case(self.content_type, b"multipart/") {
             return Err(SkipReason::Multipart);
         }
         if is_encoded(self.content_encoding) {
             return Err(SkipReason::CompressedRequest);
         }
-        Ok(api)
+        Ok(())
     }
 }
 

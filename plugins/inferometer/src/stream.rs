@@ -101,10 +101,11 @@ impl Stream {
             path,
             ..RequestHead::default()
         };
-        let outcome = known.api(&settings.observer).and_then(|_| {
+        let outcome = known.path_api(&settings.observer).and_then(|api| {
             let headers = self.headers(Headers::Request);
             let head = heads::request(known, &headers);
-            RequestObserver::begin(&head, &settings.observer, now(self))
+            head.readable()?;
+            Ok(RequestObserver::watch(api, &head, now(self)))
         });
         match outcome {
             Ok(observer) => Part::Watching(Box::new(Watched {

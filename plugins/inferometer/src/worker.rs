@@ -21,9 +21,6 @@ use crate::shared::HostData;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// The memory that decompressing may take over all requests of this machine.
-const DECOMPRESSION_BYTES: usize = 64 << 20;
-
 /// How many mistakes of one configuration are logged one by one.
 const LOGGED_MISTAKES: usize = 50;
 
@@ -110,7 +107,7 @@ impl Worker {
             publisher: Publisher::new(period_nanos),
             mirror: Mirror::default(),
             names: NameLists::new(defaults.models()),
-            decompression: Budget::new(DECOMPRESSION_BYTES),
+            decompression: Budget::default(),
             in_force: None,
             last_good: Vec::new(),
             roots: Vec::new(),

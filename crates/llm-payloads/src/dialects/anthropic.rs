@@ -26,25 +26,18 @@ const USAGE: AnswerNode = Node::branch(
         ),
     ],
 );
+pub(super) const TEXT: AnswerNode = Node::leaf("text", Place::Visible);
+pub(super) const THINKING: AnswerNode = Node::leaf("thinking", Place::Reasoning);
+pub(super) const PARTIAL_JSON: AnswerNode = Node::leaf("partial_json", Place::Visible);
+/// What a block begins with, such as the name of a tool.
+pub(super) const CONTENT_BLOCK: AnswerNode = Node::branch(
+    "content_block",
+    &[TEXT, THINKING, Node::leaf("name", Place::Visible)],
+);
 static ANSWER: AnswerNode = Node::root(&[
     TYPE,
-    Node::branch(
-        "delta",
-        &[
-            Node::leaf("text", Place::Visible),
-            Node::leaf("thinking", Place::Reasoning),
-            Node::leaf("partial_json", Place::Visible),
-            STOP_REASON,
-        ],
-    ),
-    Node::branch(
-        "content_block",
-        &[
-            Node::leaf("text", Place::Visible),
-            Node::leaf("thinking", Place::Reasoning),
-            Node::leaf("name", Place::Visible),
-        ],
-    ),
+    Node::branch("delta", &[TEXT, THINKING, PARTIAL_JSON, STOP_REASON]),
+    CONTENT_BLOCK,
     USAGE,
     // An object when an answer begins, a text in a flat error.
     Node::tagged("message", Place::ErrorMessage, &[MODEL, USAGE, STOP_REASON]),

@@ -8,6 +8,8 @@ use crate::answer_places::{
 use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule, Wrapping};
 use crate::request_places::{MAX_TOKENS, RequestNode, RequestPlace, request};
 
+use super::anthropic::{CONTENT_BLOCK, PARTIAL_JSON, TEXT, THINKING};
+
 static CONVERSE_REQUEST: RequestNode = request(&[Node::branch(
     "inferenceConfig",
     &[Node::leaf("maxTokens", RequestPlace::MaxOutputTokens)],
@@ -38,12 +40,12 @@ const REASONING: AnswerNode = Node::branch(
 const DELTA: AnswerNode = Node::branch(
     "delta",
     &[
-        Node::leaf("text", Place::Visible),
+        TEXT,
         Node::branch("toolUse", &[Node::leaf("input", Place::Visible)]),
         REASONING,
         // Anthropic's.
-        Node::leaf("thinking", Place::Reasoning),
-        Node::leaf("partial_json", Place::Visible),
+        THINKING,
+        PARTIAL_JSON,
         STOP_REASON,
     ],
 );
@@ -89,14 +91,7 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     // Anthropic.
     TYPE,
     DELTA,
-    Node::branch(
-        "content_block",
-        &[
-            Node::leaf("text", Place::Visible),
-            Node::leaf("thinking", Place::Reasoning),
-            Node::leaf("name", Place::Visible),
-        ],
-    ),
+    CONTENT_BLOCK,
     USAGE,
     Node::tagged("message", Place::ErrorMessage, &[MODEL, USAGE, STOP_REASON]),
     MODEL,

@@ -2,7 +2,9 @@
 
 use json_scan::Node;
 
-use crate::answer_places::{AnswerNode, ERROR_CODE, ERROR_MESSAGE, Place, TokenKind, tokens};
+use crate::answer_places::{
+    AnswerNode, ERROR_CODE, ERROR_MESSAGE, Place, TokenKind, one_or_list, tokens,
+};
 use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule};
 use crate::request_places::{RequestNode, RequestPlace, request};
 
@@ -60,16 +62,11 @@ const ERROR: AnswerNode = Node::tagged(
         ERROR_CODE,
     ],
 );
-const ONE: &[AnswerNode] = &[CANDIDATES, USAGE, MODEL_VERSION, PROMPT_FEEDBACK, ERROR];
 /// An error may stand in an array of one element.
-static ANSWER: AnswerNode = Node::root(&[
-    CANDIDATES,
-    USAGE,
-    MODEL_VERSION,
-    PROMPT_FEEDBACK,
-    ERROR,
-    Node::tagged("[]", Place::Element, ONE),
-]);
+static ANSWER: AnswerNode = one_or_list!(
+    [CANDIDATES, USAGE, MODEL_VERSION, PROMPT_FEEDBACK, ERROR],
+    alone: []
+);
 
 const RULES: Rules = Rules {
     usage: UsageRule::OutputPlusReasoning,

@@ -5,7 +5,8 @@ use json_scan::Node;
 
 use crate::Api;
 use crate::answer_places::{
-    AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, MODEL, OBJECT, Place, TokenKind, tokens,
+    AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, MODEL, OBJECT, Place, TokenKind, one_or_list,
+    tokens,
 };
 use crate::dialect::{About, Dialect, Rules};
 use crate::request_places::{
@@ -55,30 +56,24 @@ const TEXT: AnswerNode = Node::tagged(
     Place::Cumulative,
     &[Node::leaf("[]", Place::Visible)],
 );
-const ONE: &[AnswerNode] = &[
-    Node::leaf("token", Place::Token),
-    TEXT,
-    META,
-    Node::leaf("generated_text", Place::Final),
-    DETAILS,
-    Node::leaf("response", Place::Visible),
-    ERROR,
-];
-static ANSWER: AnswerNode = Node::root(&[
-    Node::leaf("token", Place::Token),
-    TEXT,
-    META,
-    Node::leaf("generated_text", Place::Final),
-    DETAILS,
-    Node::leaf("response", Place::Visible),
-    ERROR,
-    Node::leaf("error_type", Place::ErrorCode),
-    ERROR_MESSAGE,
-    ERROR_CODE,
-    OBJECT,
-    MODEL,
-    Node::tagged("[]", Place::Element, ONE),
-]);
+static ANSWER: AnswerNode = one_or_list!(
+    [
+        Node::leaf("token", Place::Token),
+        TEXT,
+        META,
+        Node::leaf("generated_text", Place::Final),
+        DETAILS,
+        Node::leaf("response", Place::Visible),
+        ERROR,
+    ],
+    alone: [
+        Node::leaf("error_type", Place::ErrorCode),
+        ERROR_MESSAGE,
+        ERROR_CODE,
+        OBJECT,
+        MODEL,
+    ]
+);
 
 const MARKED: Rules = Rules {
     needs_marker: true,

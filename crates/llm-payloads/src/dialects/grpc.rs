@@ -129,8 +129,8 @@ pub(crate) static MODEL_INFER: Dialect = Dialect {
         answer: &INFER_ANSWER,
     }),
     rules: Rules {
-        streams_by_default: false,
-        ..STREAMED
+        end: EndRule::GrpcStatus,
+        ..Rules::UNGENERATED
     },
     about: INFER_ABOUT,
 };
@@ -147,6 +147,9 @@ pub(crate) static MODEL_STREAM_INFER: Dialect = Dialect {
         request: &INFER_REQUEST,
         answer: &STREAM_INFER_ANSWER,
     }),
-    rules: STREAMED,
+    rules: Rules {
+        generates: false,
+        ..STREAMED
+    },
     about: INFER_ABOUT,
 };

@@ -18,7 +18,7 @@ pub(crate) static INFER: Dialect = Dialect {
     request: &REQUEST,
     answer: &ANSWER,
     messages: None,
-    rules: Rules::PLAIN,
+    rules: Rules::UNGENERATED,
     about: About {
         servers: "KServe, Triton, TGI",
         recognised_by: "the path, which also names the model",

@@ -2,7 +2,9 @@
 
 use json_scan::Node;
 
-use crate::answer_places::{AnswerNode, ERROR, MODEL, Place, TIMINGS, TokenKind, tokens};
+use crate::answer_places::{
+    AnswerNode, ERROR, MODEL, Place, TIMINGS, TokenKind, one_or_list, tokens,
+};
 use crate::dialect::{About, Dialect, Rules};
 use crate::request_places::{
     MODEL as REQUESTED_MODEL, PROMPT, RequestNode, RequestPlace, STREAM, request,
@@ -15,7 +17,7 @@ static REQUEST: RequestNode = request(&[
     Node::leaf("n_predict", RequestPlace::MaxOutputTokens),
 ]);
 
-const ONE: &[AnswerNode] = &[
+static ANSWER: AnswerNode = one_or_list!([
     Node::leaf("index", Place::ChoiceIndex),
     Node::leaf("content", Place::Visible),
     Node::leaf("tokens", Place::TokenIds),
@@ -26,20 +28,7 @@ const ONE: &[AnswerNode] = &[
     TIMINGS,
     MODEL,
     ERROR,
-];
-static ANSWER: AnswerNode = Node::root(&[
-    Node::leaf("index", Place::ChoiceIndex),
-    Node::leaf("content", Place::Visible),
-    Node::leaf("tokens", Place::TokenIds),
-    Node::leaf("stop", Place::Done),
-    tokens("tokens_predicted", TokenKind::Output),
-    tokens("tokens_evaluated", TokenKind::Input),
-    Node::leaf("stop_type", Place::Finish),
-    TIMINGS,
-    MODEL,
-    ERROR,
-    Node::tagged("[]", Place::Element, ONE),
-]);
+], alone: []);
 
 /// `/completion` and `/infill`.
 pub(crate) static COMPLETION: Dialect = Dialect {

@@ -4,7 +4,7 @@ use json_scan::Node;
 
 use crate::answer_places::{
     AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, ERROR_TYPE, GENERATED, MODEL, OBJECT,
-    OPENAI_USAGE, Place, TIMINGS, TokenKind, tokens,
+    OPENAI_USAGE, Place, TIMINGS, TokenKind, one_or_list, tokens,
 };
 use crate::dialect::{About, Dialect, Rules};
 use crate::request_places::{
@@ -83,56 +83,35 @@ const LLAMACPP_PREDICTED: AnswerNode = tokens("tokens_predicted", TokenKind::Out
 /// FastAPI's own errors.
 const DETAIL: AnswerNode = Node::tagged("detail", Place::ErrorMessage, &[]);
 
-/// One answer. The error's fields also stand at the top: SGLang and older engines write their errors flat.
-pub(super) static ANSWER: AnswerNode = Node::root(&[
-    OBJECT,
-    MODEL,
-    ANSWER_CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-    GROQ,
-    DETAIL,
-]);
-/// A batch may be answered by an array.
-const ONE_COMPLETION: &[AnswerNode] = &[
-    OBJECT,
-    MODEL,
-    ANSWER_CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
+/// The top of an answer, and what one of completions has besides. The error's fields also stand at the top: SGLang and
+/// older engines write their errors flat.
+macro_rules! answer {
+    ($($besides:expr),* $(,)?) => {
+        one_or_list!(
+            [
+                OBJECT,
+                MODEL,
+                ANSWER_CHOICES,
+                OPENAI_USAGE,
+                TIMINGS,
+                ERROR,
+                ERROR_MESSAGE,
+                ERROR_TYPE,
+                ERROR_CODE,
+                $($besides),*
+            ],
+            alone: [GROQ, DETAIL]
+        )
+    };
+}
+pub(super) static ANSWER: AnswerNode = answer!();
+static COMPLETIONS_ANSWER: AnswerNode = answer!(
     LLAMACPP_CONTENT,
     LLAMACPP_STOP,
     LLAMACPP_STOP_TYPE,
     LLAMACPP_EVALUATED,
     LLAMACPP_PREDICTED,
-];
-static COMPLETIONS_ANSWER: AnswerNode = Node::root(&[
-    OBJECT,
-    MODEL,
-    ANSWER_CHOICES,
-    OPENAI_USAGE,
-    TIMINGS,
-    ERROR,
-    ERROR_MESSAGE,
-    ERROR_TYPE,
-    ERROR_CODE,
-    GROQ,
-    DETAIL,
-    LLAMACPP_CONTENT,
-    LLAMACPP_STOP,
-    LLAMACPP_STOP_TYPE,
-    LLAMACPP_EVALUATED,
-    LLAMACPP_PREDICTED,
-    Node::tagged("[]", Place::Element, ONE_COMPLETION),
-]);
+);
 
 const RULES: Rules = Rules {
     usage_is_asked_for: true,
@@ -192,7 +171,7 @@ pub(crate) static EMBEDDINGS: Dialect = Dialect {
     request: &EMBEDDINGS_REQUEST,
     answer: &ANSWER,
     messages: None,
-    rules: Rules::PLAIN,
+    rules: Rules::UNGENERATED,
     about: About {
         servers: SERVERS,
         recognised_by: "the path",

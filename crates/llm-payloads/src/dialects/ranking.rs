@@ -19,7 +19,7 @@ const OPENAI_ANSWER: &AnswerNode = &ANSWER;
 
 const RULES: Rules = Rules {
     needs_marker: true,
-    ..Rules::PLAIN
+    ..Rules::UNGENERATED
 };
 const ABOUT: About = About {
     servers: "vLLM, SGLang, TEI, Jina's and Cohere's APIs",
