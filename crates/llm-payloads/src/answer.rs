@@ -156,6 +156,7 @@ impl AnswerScan {
             echoed_text: EchoedText::EMPTY,
             echoes_left: 0,
             cumulative: (0, 0),
+            called_a_tool: false,
             draft: Draft::EMPTY,
         };
         Self {
@@ -222,8 +223,8 @@ impl AnswerScan {
             }
         };
         let event = self.event(state);
-        if let (Some(length), PayloadState::Complete) = (self.sink.draft.cumulative, event.state) {
-            self.sink.cumulative = (length, self.sink.draft.stated.output.unwrap_or_default());
+        if event.state == PayloadState::Complete {
+            self.remember(&event);
         }
         if event.model.is_some() {
             self.sink.model_known = true;
@@ -233,6 +234,17 @@ impl AnswerScan {
         }
         self.reset();
         event
+    }
+
+    /// Keeps what the payloads that follow are judged by.
+    fn remember(&mut self, event: &AnswerEvent) {
+        let draft = &self.sink.draft;
+        self.sink.called_a_tool |= draft.called_a_tool;
+        if let Some(length) = cumulative_length(draft) {
+            // Tokens whose text is held back count with the text.
+            let stated = draft.stated.output.filter(|_| event.output.any());
+            self.sink.cumulative = (length, stated.unwrap_or(self.sink.cumulative.1));
+        }
     }
 
     fn event(&self, state: PayloadState) -> AnswerEvent {
@@ -259,9 +271,15 @@ impl AnswerScan {
             PayloadState::Empty | PayloadState::Malformed | PayloadState::TooDeep => {
                 let event_type = self.named.unwrap_or(EventType::Other);
                 let failed = matches!(event_type, EventType::Error | EventType::Failed);
+                // Of a payload that is there and not JSON nothing is believed, but an exception has a name.
+                let error = if state == PayloadState::Empty {
+                    draft.error
+                } else {
+                    ErrorFacts::default()
+                };
                 AnswerEvent {
                     state,
-                    error: failed.then_some(ErrorFacts::default()),
+                    error: failed.then_some(error),
                     terminal: is_terminal(event_type),
                     ..AnswerEvent::default()
                 }
@@ -282,12 +300,14 @@ impl AnswerScan {
             },
             _ => draft.output,
         };
+        let growth = self.growth(draft);
         let output = Output {
-            visible: output.visible || self.has_grown(draft),
+            visible: output.visible || growth.is_some(),
             ..output
         };
         let failed = draft.is_error || matches!(event_type, EventType::Error | EventType::Failed);
-        let finish = match (draft.finish.or(draft.status), draft.called_a_tool) {
+        let called_a_tool = draft.called_a_tool || self.sink.called_a_tool;
+        let finish = match (draft.finish.or(draft.status), called_a_tool) {
             (Some(FinishReason::Stop), true) => Some(FinishReason::ToolCalls),
             (finish, _) => finish,
         };
@@ -295,6 +315,7 @@ impl AnswerScan {
             .token_ids
             .or(draft.token_objects)
             .or(draft.logprobs)
+            .or(growth.filter(|tokens| *tokens > 0))
             .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         AnswerEvent {
             state: PayloadState::Complete,
@@ -309,37 +330,18 @@ impl AnswerScan {
             terminal: draft.done || is_terminal(event_type),
             model: draft.model,
             bad_numbers: draft.bad_numbers,
-            oddities: self.oddities(draft),
+            oddities: draft.oddities,
         }
     }
 
-    /// In the languages of other APIs two keys may well state one number.
-    fn oddities(&self, draft: &Draft) -> Oddities {
-        let is_openai = matches!(
-            self.sink.api,
-            Api::ChatCompletions | Api::Completions | Api::Responses | Api::Embeddings
-        );
-        Oddities {
-            duplicate_keys: if is_openai {
-                draft.oddities.duplicate_keys
-            } else {
-                0
-            },
-            ..draft.oddities
-        }
-    }
-
-    /// Whether a text that may be cumulative holds something new. One that is not grows in tokens where it does not
-    /// in length.
-    fn has_grown(&self, draft: &Draft) -> bool {
+    /// By how many stated tokens a text that may be cumulative has grown; `None` if it holds nothing new. One that is
+    /// not cumulative grows in tokens where it does not in length.
+    fn growth(&self, draft: &Draft) -> Option<u64> {
         let (length_before, tokens_before) = self.sink.cumulative;
-        draft.cumulative.is_some_and(|length| {
-            let more_tokens = draft
-                .stated
-                .output
-                .is_some_and(|tokens| tokens > tokens_before);
-            length > 0 && (length != length_before || more_tokens)
-        })
+        let length = cumulative_length(draft)?;
+        let stated = draft.stated.output.unwrap_or_default();
+        let tokens = stated.saturating_sub(tokens_before);
+        (length > 0 && (length != length_before || tokens > 0)).then_some(tokens)
     }
 
     fn usage(&self, draft: &Draft) -> UsagePatch {
@@ -359,6 +361,11 @@ impl AnswerScan {
             timings: draft.summed_timings.plus(&draft.timings.usage()),
         }
     }
+}
+
+/// How much there is of what may be cumulative: of the text, or of the tokens where there is none.
+fn cumulative_length(draft: &Draft) -> Option<u64> {
+    draft.cumulative.or(draft.cumulative_ids)
 }
 
 /// Anthropic's `input_tokens` leaves out what was read from the cache and written to it. The parts belong together,

@@ -28,16 +28,22 @@ pub(crate) enum Place {
     Choice,
     /// Which of the choices it is.
     ChoiceIndex,
+    /// Which of the answers of a batch the whole payload is about.
+    AnswerIndex,
     /// Why generation ended.
     Finish,
-    /// The generated tokens' ids.
+    /// The generated tokens' ids, which stand beside their text.
     TokenIds,
+    /// The generated tokens' ids, which are output themselves.
+    OutputIds,
     /// The generated tokens' probabilities.
     Logprobs,
     /// The model's name.
     Model,
     /// Numbers of tokens.
     Tokens(TokenKind),
+    /// The object in which they stand, each once.
+    Usage,
     /// What kind of object the payload is.
     Object,
     /// An error, or null.
@@ -54,6 +60,10 @@ pub(crate) enum Place {
     OutputItemType,
     /// Visible output that may repeat what earlier events held.
     Cumulative,
+    /// Ids of tokens that may repeat what earlier events held, and are output where there is no text.
+    CumulativeIds,
+    /// A tensor of an output.
+    Tensor,
     /// One generated token, and so output, whatever its text.
     Token,
     /// The tokens of a prompt, one an element.
@@ -116,18 +126,22 @@ pub(crate) const INPUT_DETAILS: &[AnswerNode] = &[
 pub(crate) const OUTPUT_DETAILS: &[AnswerNode] =
     &[tokens("reasoning_tokens", TokenKind::Reasoning)];
 
-pub(crate) const OPENAI_USAGE: AnswerNode = Node::branch(
-    "usage",
-    &[
-        tokens("prompt_tokens", TokenKind::Input),
-        tokens("completion_tokens", TokenKind::Output),
-        Node::branch("prompt_tokens_details", INPUT_DETAILS),
-        Node::branch("completion_tokens_details", OUTPUT_DETAILS),
-        // SGLang states it here, DeepSeek's API states the cache so.
-        tokens("reasoning_tokens", TokenKind::Reasoning),
-        tokens("prompt_cache_hit_tokens", TokenKind::CachedInput),
-    ],
-);
+/// FastAPI's own errors, whose message may also be a list of flaws.
+pub(crate) const DETAIL: AnswerNode = Node::leaf("detail", Place::ErrorMessage);
+
+/// The object `usage`.
+pub(crate) const fn usage(numbers: &'static [AnswerNode]) -> AnswerNode {
+    Node::tagged("usage", Place::Usage, numbers)
+}
+pub(crate) const OPENAI_USAGE: AnswerNode = usage(&[
+    tokens("prompt_tokens", TokenKind::Input),
+    tokens("completion_tokens", TokenKind::Output),
+    Node::branch("prompt_tokens_details", INPUT_DETAILS),
+    Node::branch("completion_tokens_details", OUTPUT_DETAILS),
+    // SGLang states it here, DeepSeek's API states the cache so.
+    tokens("reasoning_tokens", TokenKind::Reasoning),
+    tokens("prompt_cache_hit_tokens", TokenKind::CachedInput),
+]);
 pub(crate) const TIMINGS: AnswerNode = Node::branch(
     "timings",
     &[

@@ -6,7 +6,7 @@ use crate::answer::Output;
 use crate::answer_places::{Place, TokenKind};
 use crate::echo::EchoedText;
 use crate::event_type::EventType;
-use crate::usage::{MAX_TOKENS, token_number};
+use crate::usage::{MAX_TOKENS, token_number, update_number};
 use crate::{Api, ErrorFacts, FinishReason, Oddities, Text, Usage};
 
 /// What one payload has said so far, and what is known from the payloads before it.
@@ -21,6 +21,8 @@ pub(crate) struct AnswerSink {
     pub(crate) echoes_left: u32,
     /// The length of the text that may be cumulative, and the output tokens stated with it, in the last payload.
     pub(crate) cumulative: (u64, u64),
+    /// Whether a payload before has called a tool.
+    pub(crate) called_a_tool: bool,
     pub(crate) draft: Draft,
 }
 
@@ -48,10 +50,16 @@ pub(crate) struct Draft {
     pub(crate) summed_stated: Usage,
     pub(crate) summed_timings: Usage,
     pub(crate) model: Option<Text>,
+    /// Whether the object in progress has named it.
+    pub(crate) model_is_named: bool,
+    /// What the usage in progress has stated, as bits; `None` outside of one.
+    pub(crate) usage_keys: Option<u8>,
     pub(crate) bad_numbers: u32,
     pub(crate) oddities: Oddities,
     /// The length of a text that may repeat what earlier payloads held.
     pub(crate) cumulative: Option<u64>,
+    /// The same of a list of tokens.
+    pub(crate) cumulative_ids: Option<u64>,
     /// Whether it says that it is the last one.
     pub(crate) done: bool,
     /// What the part in progress holds: text, and whether that is reasoning.
@@ -126,9 +134,12 @@ impl Draft {
         summed_stated: NO_USAGE,
         summed_timings: NO_USAGE,
         model: None,
+        model_is_named: false,
+        usage_keys: None,
         bad_numbers: 0,
         oddities: Oddities::NONE,
         cumulative: None,
+        cumulative_ids: None,
         done: false,
         part_has_text: false,
         part_is_thought: false,
@@ -163,6 +174,7 @@ impl Draft {
             self.bad_numbers = self.bad_numbers.saturating_add(1);
             return;
         }
+        self.meet(kind);
         let slot = match kind {
             TokenKind::Input => &mut self.stated.input,
             TokenKind::Output => &mut self.stated.output,
@@ -173,10 +185,30 @@ impl Draft {
             TokenKind::TimingsPrompt => &mut self.timings.prompt,
             TokenKind::TimingsOutput => &mut self.timings.output,
         };
-        if slot.is_some() && matches!(kind, TokenKind::Input | TokenKind::Output) {
-            self.oddities.duplicate_keys = self.oddities.duplicate_keys.saturating_add(1);
+        // Of two usages in one payload the one with numbers counts: some proxies add one of zeros.
+        update_number(slot, Some(number));
+    }
+
+    /// Notes that a usage states a number, which it may do once.
+    fn meet(&mut self, kind: TokenKind) {
+        let bit = match kind {
+            TokenKind::Input => 1,
+            TokenKind::Output => 2,
+            _ => return,
+        };
+        if let Some(keys) = &mut self.usage_keys {
+            if *keys & bit != 0 {
+                self.oddities.duplicate_keys = self.oddities.duplicate_keys.saturating_add(1);
+            }
+            *keys |= bit;
         }
-        *slot = Some(number);
+    }
+
+    fn answer_index(&mut self, index: u32) {
+        if self.choices == 0 {
+            self.choice = index;
+        }
+        self.choices = self.choices.saturating_add(1);
     }
 
     fn end_part(&mut self) {
@@ -211,8 +243,14 @@ impl AnswerSink {
     fn model(&mut self, text: json_scan::Text<'_>) {
         if !self.model_known && !text.is_empty() {
             let model = Text::from_prefix(text.prefix, text.len);
-            self.draft.oddities.mended_texts = u32::from(model.is_mended());
-            self.draft.model = Some(model);
+            let draft = &mut self.draft;
+            draft.oddities.mended_texts = u32::from(model.is_mended());
+            draft.oddities.duplicate_keys = draft
+                .oddities
+                .duplicate_keys
+                .saturating_add(u32::from(draft.model_is_named));
+            draft.model_is_named = true;
+            draft.model = Some(model);
         }
     }
 
@@ -253,6 +291,8 @@ impl AnswerSink {
                 draft.done = true;
                 draft.finish_with(text.prefix);
             }
+            // A number of 64 bits is a text in the JSON of protocol buffers.
+            Place::Token => draft.bare_tokens(1),
             Place::Blocked => {
                 draft.done = true;
                 draft.finish = Some(FinishReason::ContentFilter);
@@ -260,9 +300,13 @@ impl AnswerSink {
             Place::Element
             | Place::Choice
             | Place::ChoiceIndex
+            | Place::AnswerIndex
             | Place::TokenIds
+            | Place::OutputIds
+            | Place::CumulativeIds
             | Place::Logprobs
-            | Place::Token
+            | Place::Usage
+            | Place::Tensor
             | Place::PromptTokens
             | Place::Part
             | Place::PartIsThought
@@ -273,10 +317,8 @@ impl AnswerSink {
     fn number(&mut self, place: Place, number: &[u8]) {
         match place {
             Place::Tokens(kind) => self.draft.tokens(kind, Value::Number(number)),
-            Place::ChoiceIndex => {
-                let index = token_number(number).and_then(|index| u32::try_from(index).ok());
-                self.draft.choice_now = index.unwrap_or_default();
-            }
+            Place::ChoiceIndex => self.draft.choice_now = index(number),
+            Place::AnswerIndex => self.draft.answer_index(index(number)),
             Place::Error => self.draft.is_error = true,
             Place::Token => self.draft.bare_tokens(1),
             _ => {}
@@ -287,6 +329,12 @@ impl AnswerSink {
 /// Whether an item of a response's output asks the client to call a tool; tools that the server runs itself do not.
 fn is_call(item_type: &[u8]) -> bool {
     matches!(item_type, b"function_call" | b"custom_tool_call")
+}
+
+fn index(number: &[u8]) -> u32 {
+    token_number(number)
+        .and_then(|index| u32::try_from(index).ok())
+        .unwrap_or_default()
 }
 
 /// A response's status as a reason to end; `None` while it has not ended.
@@ -322,11 +370,7 @@ impl protobuf_scan::Sink<Place> for AnswerSink {
     }
 
     fn elements(&mut self, place: Place, count: u64) {
-        match place {
-            Place::TokenIds => Sink::close(self, place, Container::Array, count),
-            Place::Token => self.draft.bare_tokens(count),
-            _ => {}
-        }
+        Sink::close(self, place, Container::Array, count);
     }
 }
 
@@ -351,6 +395,8 @@ impl Sink<Place> for AnswerSink {
             Place::Choice => self.draft.choice_now = 0,
             Place::Error => self.draft.is_error = true,
             Place::Token => self.draft.bare_tokens(1),
+            Place::Usage => self.draft.usage_keys = Some(0),
+            Place::Tensor => self.draft.output.visible = true,
             _ => {}
         }
     }
@@ -364,12 +410,15 @@ impl Sink<Place> for AnswerSink {
                 }
                 draft.choices = draft.choices.saturating_add(1);
             }
-            Place::TokenIds => {
-                draft.token_ids = Some(draft.token_ids.unwrap_or(0).saturating_add(items))
+            Place::TokenIds | Place::OutputIds if items > 0 => {
+                draft.token_ids = Some(draft.token_ids.unwrap_or(0).saturating_add(items));
+                draft.output.visible |= matches!(place, Place::OutputIds);
             }
+            Place::CumulativeIds => draft.cumulative_ids = Some(items),
+            Place::Usage => draft.usage_keys = None,
             Place::Part => draft.end_part(),
             Place::PromptTokens if items > 0 => draft.stated.input = Some(items),
-            Place::Logprobs => {
+            Place::Logprobs if items > 0 => {
                 draft.logprobs = Some(draft.logprobs.unwrap_or(0).saturating_add(items))
             }
             Place::Element => {
@@ -377,6 +426,7 @@ impl Sink<Place> for AnswerSink {
                 draft.summed_timings = draft.summed_timings.plus(&draft.timings.usage());
                 draft.stated = NO_USAGE;
                 draft.timings = Timings::NONE;
+                draft.model_is_named = false;
             }
             _ => {}
         }

@@ -207,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn every_route_leads_to_its_own_api() {
+        for api in Api::ALL {
+            for route in api.dialect().routes {
+                let path = route.trim_start_matches('^').replace("{model}", "m");
+                check(&path.replace("{}", "1"), Some(api));
+            }
+        }
+    }
+
+    #[test]
     fn every_api_has_its_own_name() {
         let mut names: Vec<_> = Api::ALL.iter().map(|api| api.as_str()).collect();
         names.sort_unstable();

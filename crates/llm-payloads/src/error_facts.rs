@@ -62,12 +62,17 @@ const CODE_PARTS: [(&[u8], ErrorKind); 11] = [
 ];
 
 /// Parts of messages, lower case. Only the context is told from messages: several servers have no code for it.
-const MESSAGE_PARTS: [&[u8]; 5] = [
+const MESSAGE_PARTS: [&[u8]; 9] = [
     b"context length",
     b"context size",
     b"context window",
     b"maximum context",
     b"prompt is too long",
+    // Bedrock, Gemini, and TGI with its two limits.
+    b"input is too long",
+    b"maximum number of tokens",
+    b"`inputs` must have less than",
+    b"`inputs` tokens + `max_new_tokens`",
 ];
 
 impl ErrorFacts {

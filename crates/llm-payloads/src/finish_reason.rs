@@ -49,16 +49,18 @@ impl FinishReason {
     #[must_use]
     pub fn from_word(word: &[u8]) -> Option<Self> {
         Some(match word {
-            b"" | b"none" | b"null" => return None,
+            b"" | b"none" | b"null" | b"FINISH_REASON_UNSPECIFIED" => return None,
             b"stop" | b"eos" | b"eos_token" | b"end_turn" | b"stop_sequence" | b"word"
-            | b"completed" | b"STOP" | b"FINISH" | b"COMPLETE" | b"complete" => Self::Stop,
+            | b"completed" | b"STOP" | b"FINISH" | b"COMPLETE" | b"complete" | b"STOP_SEQUENCE"
+            | b"STOP_CRITERIA_MET" => Self::Stop,
             b"length"
             | b"max_tokens"
             | b"limit"
             | b"model_context_window_exceeded"
             | b"max_output_tokens"
             | b"MAX_TOKENS"
-            | b"LENGTH" => Self::Length,
+            | b"LENGTH"
+            | b"model_length" => Self::Length,
             b"tool_calls" | b"function_call" | b"tool_use" => Self::ToolCalls,
             b"content_filter"
             | b"content_filtered"
@@ -71,6 +73,9 @@ impl FinishReason {
             | b"SPII"
             | b"IMAGE_SAFETY"
             | b"IMAGE_PROHIBITED_CONTENT"
+            | b"IMAGE_RECITATION"
+            | b"MODEL_ARMOR"
+            | b"ERROR_TOXIC"
             | b"CONTENT_FILTERED" => Self::ContentFilter,
             b"abort" | b"cancelled" | b"cache_threshold" => Self::Abort,
             b"error" | b"failed" | b"ERROR" => Self::Error,

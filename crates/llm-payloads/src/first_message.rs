@@ -56,6 +56,9 @@ impl FirstMessage {
     }
 
     pub(crate) fn finish(&mut self, facts: &mut RequestFacts) -> PayloadState {
+        if self.held == 0 {
+            return PayloadState::Empty;
+        }
         if !self.is_whole() {
             return PayloadState::Truncated;
         }

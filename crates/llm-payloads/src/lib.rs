@@ -35,7 +35,9 @@
 //! (`response.output_item.added`, `content_block_start`): the name is the first thing of a call that the model
 //! generates. Signatures and citations are not output, nor are role-only deltas, empty strings, `null`, pings,
 //! progress and usage. A chat completion that repeats the last message because of `echo` is not output; a completion
-//! that holds the prompt and more in one payload is.
+//! that holds the prompt and more in one payload is. Text that SGLang repeats with every event is output where it has
+//! grown. Token ids are output where a server gives them in the place of text (vLLM's tokens in and out, JetStream);
+//! beside a text they only count it.
 //!
 //! # What this crate does not do
 //!
@@ -44,7 +46,8 @@
 //!
 //! # Limits
 //!
-//! Memory is constant: no body is held, whatever its size, and nothing is allocated. Model names are cut at
+//! Memory is constant: no body is held, whatever its size, and nothing is allocated, but for
+//! one scanner where messages of gRPC are read. Model names are cut at
 //! [`TEXT_BYTES`] bytes. Numbers of tokens that are negative, broken, or above [`MAX_TOKENS`] are ignored and
 //! counted. Containers may lie 128 deep. Causes of errors are looked for in the first 256 bytes of a message.
 

@@ -220,6 +220,8 @@ impl Sink<Place> for RequestFacts {
                 self.oddities.mended_texts = u32::from(model.is_mended());
                 self.model = Some(model);
             }
+            // A key whose value is null is a default that a client wrote out.
+            (Place::Speaks(_), Value::Null) => {}
             (Place::Speaks(api), _) => self.speaks = self.speaks.or(Some(api)),
             (Place::RemoteDecode, Value::Bool(remote)) => self.prefill_leg = remote,
             (Place::RequestId, Value::Text(text)) => {
@@ -231,6 +233,8 @@ impl Sink<Place> for RequestFacts {
             (Place::Echo, Value::Bool(echo)) => self.echo = echo,
             (Place::Background, Value::Bool(background)) => self.background = background,
             (Place::Choices, Value::Number(text)) => self.choices = self.count(text),
+            // llama.cpp and Ollama write a negative number where there is no limit.
+            (Place::MaxOutputTokens, Value::Number([b'-', ..])) => self.max_output_tokens = None,
             (Place::MaxOutputTokens, Value::Number(text)) => {
                 self.max_output_tokens = self.number(text)
             }

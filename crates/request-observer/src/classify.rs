@@ -183,6 +183,8 @@ fn refusal(status: u16, answer: &Answer) -> Outcome {
         (408 | 504, _) => Outcome::Timeout,
         (400..=499, ErrorKind::ContextLength) => Outcome::ContextLength,
         (400..=499, ErrorKind::ContentFilter) => Outcome::ContentFilter,
+        // TGI's generation failed: the request was as it should be.
+        (424, _) => Outcome::HttpError,
         (400..=499, _) => Outcome::InvalidRequest,
         _ => Outcome::HttpError,
     }

@@ -4,36 +4,32 @@ use json_scan::Node;
 
 use crate::answer_places::{
     AnswerNode, ERROR, ERROR_CODE, MODEL, OBJECT, Place, STOP_REASON, TYPE, TokenKind, tokens,
+    usage,
 };
 use crate::dialect::{About, Dialect, Rules, UsageRule};
 use crate::request_places::{MAX_TOKENS, MODEL as REQUESTED_MODEL, RequestNode, STREAM, request};
 
 static REQUEST: RequestNode = request(&[REQUESTED_MODEL, STREAM, MAX_TOKENS]);
 
-const USAGE: AnswerNode = Node::branch(
-    "usage",
-    &[
-        tokens("input_tokens", TokenKind::Input),
-        tokens("output_tokens", TokenKind::Output),
-        tokens("cache_read_input_tokens", TokenKind::CachedInput),
-        tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
-        Node::branch(
-            "output_tokens_details",
-            &[
-                tokens("reasoning_tokens", TokenKind::Reasoning),
-                tokens("thinking_tokens", TokenKind::Reasoning),
-            ],
-        ),
-    ],
-);
+const USAGE: AnswerNode = usage(&[
+    tokens("input_tokens", TokenKind::Input),
+    tokens("output_tokens", TokenKind::Output),
+    tokens("cache_read_input_tokens", TokenKind::CachedInput),
+    tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
+    Node::branch(
+        "output_tokens_details",
+        &[
+            tokens("reasoning_tokens", TokenKind::Reasoning),
+            tokens("thinking_tokens", TokenKind::Reasoning),
+        ],
+    ),
+]);
 pub(super) const TEXT: AnswerNode = Node::leaf("text", Place::Visible);
 pub(super) const THINKING: AnswerNode = Node::leaf("thinking", Place::Reasoning);
 pub(super) const PARTIAL_JSON: AnswerNode = Node::leaf("partial_json", Place::Visible);
-/// What a block begins with, such as the name of a tool.
-pub(super) const CONTENT_BLOCK: AnswerNode = Node::branch(
-    "content_block",
-    &[TEXT, THINKING, Node::leaf("name", Place::Visible)],
-);
+/// A block of content; a stream begins it with what is known of it then, such as the name of a tool.
+pub(super) const BLOCK: &[AnswerNode] = &[TEXT, THINKING, Node::leaf("name", Place::Visible)];
+pub(super) const CONTENT_BLOCK: AnswerNode = Node::branch("content_block", BLOCK);
 static ANSWER: AnswerNode = Node::root(&[
     TYPE,
     Node::branch("delta", &[TEXT, THINKING, PARTIAL_JSON, STOP_REASON]),

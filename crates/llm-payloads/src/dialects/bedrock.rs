@@ -3,33 +3,47 @@
 use json_scan::Node;
 
 use crate::answer_places::{
-    AnswerNode, ERROR, ERROR_MESSAGE, MODEL, Place, STOP_REASON, TYPE, TokenKind, tokens,
+    AnswerNode, ERROR, ERROR_MESSAGE, GENERATED, MODEL, Place, STOP_REASON, TYPE, TokenKind,
+    tokens, usage,
 };
 use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule, Wrapping};
 use crate::request_places::{MAX_TOKENS, RequestNode, RequestPlace, request};
 
-use super::anthropic::{CONTENT_BLOCK, PARTIAL_JSON, TEXT, THINKING};
+use super::anthropic::{BLOCK, CONTENT_BLOCK, PARTIAL_JSON, TEXT, THINKING};
 
-static CONVERSE_REQUEST: RequestNode = request(&[Node::branch(
+const CONFIG: RequestNode = Node::branch(
     "inferenceConfig",
-    &[Node::leaf("maxTokens", RequestPlace::MaxOutputTokens)],
-)]);
-static INVOKE_REQUEST: RequestNode = request(&[MAX_TOKENS]);
-
-const USAGE: AnswerNode = Node::branch(
-    "usage",
     &[
-        tokens("inputTokens", TokenKind::Input),
-        tokens("outputTokens", TokenKind::Output),
-        tokens("cacheReadInputTokens", TokenKind::CachedInput),
-        tokens("cacheWriteInputTokens", TokenKind::CacheWriteInput),
-        // Anthropic's own names, of a model that is invoked.
-        tokens("input_tokens", TokenKind::Input),
-        tokens("output_tokens", TokenKind::Output),
-        tokens("cache_read_input_tokens", TokenKind::CachedInput),
-        tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
+        Node::leaf("maxTokens", RequestPlace::MaxOutputTokens),
+        Node::leaf("max_new_tokens", RequestPlace::MaxOutputTokens),
     ],
 );
+static CONVERSE_REQUEST: RequestNode = request(&[CONFIG]);
+/// The limits of Anthropic, Mistral and Cohere, of Nova, of Llama, and of Titan.
+static INVOKE_REQUEST: RequestNode = request(&[
+    MAX_TOKENS,
+    CONFIG,
+    Node::leaf("max_gen_len", RequestPlace::MaxOutputTokens),
+    Node::branch(
+        "textGenerationConfig",
+        &[Node::leaf("maxTokenCount", RequestPlace::MaxOutputTokens)],
+    ),
+]);
+
+const USAGE: AnswerNode = usage(&[
+    tokens("inputTokens", TokenKind::Input),
+    tokens("outputTokens", TokenKind::Output),
+    tokens("cacheReadInputTokens", TokenKind::CachedInput),
+    tokens("cacheWriteInputTokens", TokenKind::CacheWriteInput),
+    // Anthropic's own names, of a model that is invoked.
+    tokens("input_tokens", TokenKind::Input),
+    tokens("output_tokens", TokenKind::Output),
+    tokens("cache_read_input_tokens", TokenKind::CachedInput),
+    tokens("cache_creation_input_tokens", TokenKind::CacheWriteInput),
+    // OpenAI's, of Mistral, DeepSeek and OpenAI's own open models.
+    tokens("prompt_tokens", TokenKind::Input),
+    tokens("completion_tokens", TokenKind::Output),
+]);
 const REASONING: AnswerNode = Node::branch(
     "reasoningContent",
     &[
@@ -86,6 +100,19 @@ const METRICS: AnswerNode = Node::branch(
         tokens("cacheWriteInputTokenCount", TokenKind::CacheWriteInput),
     ],
 );
+const CHOICES: AnswerNode = Node::branch(
+    "choices",
+    &[Node::branch(
+        "[]",
+        &[
+            Node::branch("delta", GENERATED),
+            Node::branch("message", GENERATED),
+            Node::leaf("text", Place::Visible),
+            Node::leaf("finish_reason", Place::Finish),
+            STOP_REASON,
+        ],
+    )],
+);
 /// The forms of the model families, side by side: no key means two things.
 static INVOKE_ANSWER: AnswerNode = Node::root(&[
     // Anthropic.
@@ -96,10 +123,7 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     Node::tagged("message", Place::ErrorMessage, &[MODEL, USAGE, STOP_REASON]),
     MODEL,
     STOP_REASON,
-    Node::branch(
-        "content",
-        &[Node::branch("[]", &[Node::leaf("text", Place::Visible)])],
-    ),
+    Node::branch("content", &[Node::branch("[]", BLOCK)]),
     // Amazon Nova.
     Node::branch("contentBlockDelta", &[DELTA]),
     Node::branch("contentBlockStart", &[START]),
@@ -110,11 +134,14 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     // Amazon Titan.
     Node::leaf("outputText", Place::Visible),
     Node::leaf("completionReason", Place::FinalReason),
+    tokens("inputTextTokenCount", TokenKind::Input),
+    tokens("totalOutputTextTokenCount", TokenKind::Output),
     Node::branch(
         "results",
         &[Node::branch(
             "[]",
             &[
+                tokens("tokenCount", TokenKind::Output),
                 Node::leaf("outputText", Place::Visible),
                 Node::leaf("completionReason", Place::FinalReason),
             ],
@@ -135,6 +162,17 @@ static INVOKE_ANSWER: AnswerNode = Node::root(&[
     // Cohere.
     Node::leaf("text", Place::Visible),
     Node::leaf("finish_reason", Place::FinalReason),
+    Node::branch(
+        "generations",
+        &[Node::branch(
+            "[]",
+            &[
+                Node::leaf("text", Place::Visible),
+                Node::leaf("finish_reason", Place::Finish),
+            ],
+        )],
+    ),
+    CHOICES,
     METRICS,
     ERROR,
 ]);
@@ -143,8 +181,7 @@ const ERRORS: &str = "a message whose `:message-type` is `exception` or `error`;
 const CONVERSE_USAGE: &str = "`usage`, in a stream of the event `metadata` after `messageStop`; read from and written to the cache is added to the input";
 const CONVERSE_TOKEN: &str = "first `contentBlockDelta` with non-empty text, tool input or reasoning, or the beginning of a block that names a tool";
 const INVOKE_USAGE: &str = "the model's own, and `amazon-bedrock-invocationMetrics` of the last chunk; headers `x-amzn-bedrock-*` of a whole answer";
-const INVOKE_TOKEN: &str =
-    "first chunk with output in the form of Anthropic, Nova, Titan, Llama, Mistral or Cohere";
+const INVOKE_TOKEN: &str = "first chunk with output in the form of Anthropic, Nova, Titan, Llama, Mistral, Cohere or OpenAI";
 const PARTS: Rules = Rules {
     usage: UsageRule::InputParts,
     ..Rules::PLAIN

@@ -8,13 +8,17 @@ use crate::answer_places::{
 use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule};
 use crate::request_places::{RequestNode, RequestPlace, request};
 
-static REQUEST: RequestNode = request(&[Node::branch(
-    "generationConfig",
-    &[
-        Node::leaf("maxOutputTokens", RequestPlace::MaxOutputTokens),
-        Node::leaf("candidateCount", RequestPlace::Choices),
-    ],
-)]);
+/// The API takes either spelling of a key.
+static REQUEST: RequestNode = request(&[
+    Node::branch("generationConfig", CONFIG),
+    Node::branch("generation_config", CONFIG),
+]);
+const CONFIG: &[RequestNode] = &[
+    Node::leaf("maxOutputTokens", RequestPlace::MaxOutputTokens),
+    Node::leaf("max_output_tokens", RequestPlace::MaxOutputTokens),
+    Node::leaf("candidateCount", RequestPlace::Choices),
+    Node::leaf("candidate_count", RequestPlace::Choices),
+];
 
 const PART: AnswerNode = Node::tagged(
     "[]",

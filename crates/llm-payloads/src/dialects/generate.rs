@@ -5,8 +5,8 @@ use json_scan::Node;
 
 use crate::Api;
 use crate::answer_places::{
-    AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, MODEL, OBJECT, Place, TokenKind, one_or_list,
-    tokens,
+    AnswerNode, DETAIL, ERROR, ERROR_CODE, ERROR_MESSAGE, MODEL, OBJECT, Place, TokenKind,
+    one_or_list, tokens,
 };
 use crate::dialect::{About, Dialect, Rules};
 use crate::request_places::{
@@ -16,8 +16,14 @@ use crate::request_places::{
 
 const TGI_PARAMETERS: RequestNode = Node::branch("parameters", SAMPLING_CHILDREN);
 const SGLANG_PARAMETERS: RequestNode = Node::branch("sampling_params", SAMPLING_CHILDREN);
+const TGI_INPUTS: RequestNode = marker("inputs", Api::TgiGenerate);
 static REQUEST: RequestNode = request(&[
-    marker("inputs", Api::TgiGenerate),
+    TGI_INPUTS,
+    // As Vertex AI wraps it.
+    Node::branch(
+        "instances",
+        &[Node::branch("[]", &[TGI_INPUTS, TGI_PARAMETERS])],
+    ),
     marker("text", Api::SglangGenerate),
     marker("input_ids", Api::SglangGenerate),
     marker("prompt", Api::PromptGenerate),
@@ -40,7 +46,7 @@ const DETAILS: AnswerNode = Node::branch(
         Node::leaf("prefill", Place::PromptTokens),
     ],
 );
-/// SGLang's, one of several answers being told by `index`.
+/// SGLang's, once in each answer.
 const META: AnswerNode = Node::tagged(
     "meta_info",
     Place::Choice,
@@ -48,9 +54,15 @@ const META: AnswerNode = Node::tagged(
         tokens("prompt_tokens", TokenKind::Input),
         tokens("completion_tokens", TokenKind::Output),
         tokens("cached_tokens", TokenKind::CachedInput),
-        Node::branch("finish_reason", &[Node::leaf("type", Place::Finish)]),
+        Node::tagged(
+            "finish_reason",
+            Place::Finish,
+            &[Node::leaf("type", Place::Finish)],
+        ),
     ],
 );
+/// Without a tokenizer SGLang gives these alone.
+const IDS: AnswerNode = Node::leaf("output_ids", Place::CumulativeIds);
 const TEXT: AnswerNode = Node::tagged(
     "text",
     Place::Cumulative,
@@ -61,15 +73,18 @@ static ANSWER: AnswerNode = one_or_list!(
         Node::leaf("token", Place::Token),
         TEXT,
         META,
+        IDS,
         Node::leaf("generated_text", Place::Final),
         DETAILS,
         Node::leaf("response", Place::Visible),
         ERROR,
     ],
     alone: [
+        Node::branch("predictions", &[Node::leaf("[]", Place::Visible)]),
         Node::leaf("error_type", Place::ErrorCode),
         ERROR_MESSAGE,
         ERROR_CODE,
+        DETAIL,
         OBJECT,
         MODEL,
     ]
@@ -81,7 +96,7 @@ const MARKED: Rules = Rules {
 };
 const TGI_ABOUT: About = About {
     servers: "TGI",
-    recognised_by: "the key `inputs` of the request; on `/generate_stream` the path alone",
+    recognised_by: "the key `inputs` of the request, also inside `instances`; on `/generate_stream` the path alone",
     first_token: "first event with `token`",
     usage: "`details.generated_tokens`, `details.input_length` or the length of `details.prefill`, where the request asks for details; headers `x-prompt-tokens` and `x-generated-tokens` of a whole answer",
     end: "the event whose `generated_text` is not null",
@@ -150,7 +165,7 @@ pub(crate) static SGLANG: Dialect = Dialect {
     about: About {
         servers: "SGLang, LMDeploy",
         recognised_by: "the key `text` or `input_ids` of a request to `/generate`",
-        first_token: "first event whose `text`, which is cumulative, is longer than before",
+        first_token: "first event whose `text`, which is cumulative, is longer than before, or with more `output_ids` where there is no text",
         usage: "`meta_info`; the elements of a batch are summed",
         end: "`[DONE]`",
         errors: "`error` as object or text, also inside a stream",

@@ -25,7 +25,7 @@ static JETSTREAM_REQUEST: [Field<RequestPlace>; 2] = [
 ];
 static JETSTREAM_SAMPLE: [Field<Place>; 2] = [
     Field::text(1, Place::Visible),
-    Field::numbers(2, Place::TokenIds),
+    Field::numbers(2, Place::OutputIds),
 ];
 static JETSTREAM_CONTENT: [Field<Place>; 1] = [Field::message(1, &JETSTREAM_SAMPLE)];
 static JETSTREAM_ANSWER: [Field<Place>; 1] = [Field::message(3, &JETSTREAM_CONTENT)];
@@ -49,7 +49,7 @@ pub(crate) static JETSTREAM_DECODE: Dialect = Dialect {
     about: About {
         servers: "JetStream",
         recognised_by: "the path",
-        first_token: "first message with non-empty text in `stream_content.samples`",
+        first_token: "first message with text or tokens in `stream_content.samples`",
         usage: "the `token_ids` of the messages, counted; no input",
         end: END,
         errors: ERRORS,
@@ -57,7 +57,7 @@ pub(crate) static JETSTREAM_DECODE: Dialect = Dialect {
 };
 
 static VLLM_CHUNK: [Field<Place>; 4] = [
-    Field::numbers(1, Place::Token),
+    Field::numbers(1, Place::OutputIds),
     Field::number(2, Place::Tokens(TokenKind::Input)),
     Field::number(3, Place::Tokens(TokenKind::Output)),
     Field::number(4, Place::Tokens(TokenKind::CachedInput)),
@@ -100,7 +100,7 @@ static INFER_REQUEST: [Field<RequestPlace>; 1] = [Field::text(1, RequestPlace::M
 static INFER_ANSWER: [Field<Place>; 1] = [Field::text(1, Place::Model)];
 static INFER_CHUNK: [Field<Place>; 3] = [
     Field::text(1, Place::Model),
-    Field::tagged(5, Place::Token, &[]),
+    Field::tagged(5, Place::Tensor, &[]),
     Field::text(6, Place::Visible),
 ];
 static STREAM_INFER_ANSWER: [Field<Place>; 2] = [

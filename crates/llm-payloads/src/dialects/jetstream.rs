@@ -2,7 +2,7 @@
 
 use json_scan::Node;
 
-use crate::answer_places::{AnswerNode, ERROR, Place};
+use crate::answer_places::{AnswerNode, DETAIL, ERROR, Place};
 use crate::dialect::{About, Dialect, EndRule, Rules, UsageRule};
 use crate::request_places::{RequestNode, RequestPlace, request};
 
@@ -10,18 +10,20 @@ static REQUEST: RequestNode = request(&[
     Node::leaf("max_tokens", RequestPlace::MaxOutputTokens),
     Node::leaf("maxTokens", RequestPlace::MaxOutputTokens),
     Node::leaf("numSamples", RequestPlace::Choices),
+    Node::leaf("num_samples", RequestPlace::Choices),
 ]);
 
 const SAMPLE: &[AnswerNode] = &[
     Node::leaf("text", Place::Visible),
-    Node::leaf("tokenIds", Place::TokenIds),
-    Node::leaf("token_ids", Place::TokenIds),
+    Node::leaf("tokenIds", Place::OutputIds),
+    Node::leaf("token_ids", Place::OutputIds),
 ];
 const CONTENT: &[AnswerNode] = &[Node::branch("samples", &[Node::branch("[]", SAMPLE)])];
 static ANSWER: AnswerNode = Node::root(&[
     Node::branch("streamContent", CONTENT),
     Node::branch("stream_content", CONTENT),
     ERROR,
+    DETAIL,
 ]);
 
 /// `/v1/generate`.
@@ -42,9 +44,9 @@ pub(crate) static HTTP: Dialect = Dialect {
     about: About {
         servers: "JetStream",
         recognised_by: "the path; JSON documents one after the other, labelled as an event stream",
-        first_token: "first `streamContent.samples[]` with non-empty text; `initialContent` is no token",
+        first_token: "first `streamContent.samples[]` with text or tokens; `initialContent` is no token",
         usage: "the `tokenIds` of the events, counted; no input",
         end: "the stream's end",
-        errors: "`error`",
+        errors: "`error`, or `detail`",
     },
 };

@@ -18,7 +18,7 @@ static REQUEST: RequestNode = request(&[
 ]);
 
 static ANSWER: AnswerNode = one_or_list!([
-    Node::leaf("index", Place::ChoiceIndex),
+    Node::leaf("index", Place::AnswerIndex),
     Node::leaf("content", Place::Visible),
     Node::leaf("tokens", Place::TokenIds),
     Node::leaf("stop", Place::Done),

@@ -3,7 +3,7 @@
 use json_scan::Node;
 
 use crate::answer_places::{
-    AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, ERROR_TYPE, GENERATED, MODEL, OBJECT,
+    AnswerNode, DETAIL, ERROR, ERROR_CODE, ERROR_MESSAGE, ERROR_TYPE, GENERATED, MODEL, OBJECT,
     OPENAI_USAGE, Place, TIMINGS, TokenKind, one_or_list, tokens,
 };
 use crate::dialect::{About, Dialect, Rules};
@@ -30,6 +30,8 @@ const MESSAGES: RequestNode = Node::branch(
 );
 const MAX_COMPLETION_TOKENS: RequestNode =
     Node::leaf("max_completion_tokens", RequestPlace::MaxOutputTokens);
+/// llama.cpp's own name, on the path that it shares.
+const LLAMACPP_LIMIT: RequestNode = Node::leaf("n_predict", RequestPlace::MaxOutputTokens);
 
 static CHAT_REQUEST: RequestNode = request(&[
     REQUESTED_MODEL,
@@ -49,6 +51,7 @@ static COMPLETIONS_REQUEST: RequestNode = request(&[
     STREAM,
     STREAM_OPTIONS,
     MAX_TOKENS,
+    LLAMACPP_LIMIT,
     CHOICES,
     ECHO,
     KV_TRANSFER,
@@ -75,13 +78,12 @@ const ANSWER_CHOICES: AnswerNode = Node::branch(
 /// Groq states the usage of a stream here.
 const GROQ: AnswerNode = Node::branch("x_groq", &[OPENAI_USAGE]);
 /// llama.cpp's own completions share the path `/completions`.
+const LLAMACPP_INDEX: AnswerNode = Node::leaf("index", Place::AnswerIndex);
 const LLAMACPP_CONTENT: AnswerNode = Node::leaf("content", Place::Visible);
 const LLAMACPP_STOP: AnswerNode = Node::leaf("stop", Place::Done);
 const LLAMACPP_STOP_TYPE: AnswerNode = Node::leaf("stop_type", Place::Finish);
 const LLAMACPP_EVALUATED: AnswerNode = tokens("tokens_evaluated", TokenKind::Input);
 const LLAMACPP_PREDICTED: AnswerNode = tokens("tokens_predicted", TokenKind::Output);
-/// FastAPI's own errors.
-const DETAIL: AnswerNode = Node::tagged("detail", Place::ErrorMessage, &[]);
 
 /// The top of an answer, and what one of completions has besides. The error's fields also stand at the top: SGLang and
 /// older engines write their errors flat.
@@ -106,6 +108,7 @@ macro_rules! answer {
 }
 pub(super) static ANSWER: AnswerNode = answer!();
 static COMPLETIONS_ANSWER: AnswerNode = answer!(
+    LLAMACPP_INDEX,
     LLAMACPP_CONTENT,
     LLAMACPP_STOP,
     LLAMACPP_STOP_TYPE,

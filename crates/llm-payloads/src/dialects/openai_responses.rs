@@ -4,7 +4,7 @@ use json_scan::Node;
 
 use crate::answer_places::{
     AnswerNode, ERROR, ERROR_CODE, ERROR_MESSAGE, INPUT_DETAILS, MODEL, OBJECT, OUTPUT_DETAILS,
-    Place, TYPE, TokenKind, tokens,
+    Place, TYPE, TokenKind, tokens, usage,
 };
 use crate::dialect::{About, Dialect, Rules};
 use crate::request_places::{MODEL as REQUESTED_MODEL, RequestNode, RequestPlace, STREAM, request};
@@ -16,15 +16,12 @@ static REQUEST: RequestNode = request(&[
     Node::leaf("background", RequestPlace::Background),
 ]);
 
-const USAGE: AnswerNode = Node::branch(
-    "usage",
-    &[
-        tokens("input_tokens", TokenKind::Input),
-        tokens("output_tokens", TokenKind::Output),
-        Node::branch("input_tokens_details", INPUT_DETAILS),
-        Node::branch("output_tokens_details", OUTPUT_DETAILS),
-    ],
-);
+const USAGE: AnswerNode = usage(&[
+    tokens("input_tokens", TokenKind::Input),
+    tokens("output_tokens", TokenKind::Output),
+    Node::branch("input_tokens_details", INPUT_DETAILS),
+    Node::branch("output_tokens_details", OUTPUT_DETAILS),
+]);
 const STATUS: AnswerNode = Node::leaf("status", Place::Status);
 const INCOMPLETE: AnswerNode = Node::branch(
     "incomplete_details",

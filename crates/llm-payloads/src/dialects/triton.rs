@@ -16,6 +16,8 @@ static ANSWER: AnswerNode = Node::root(&[
         Place::Visible,
         &[Node::leaf("[]", Place::Visible)],
     ),
+    // The open inference protocol has the token beside its text.
+    Node::leaf("token", Place::Token),
     Node::leaf("model_name", Place::Model),
     Node::branch(
         "details",

@@ -25,11 +25,7 @@ static ANSWER: AnswerNode = Node::root(&[
             Place::Choice,
             &[
                 Node::leaf("index", Place::ChoiceIndex),
-                Node::tagged(
-                    "token_ids",
-                    Place::TokenIds,
-                    &[Node::leaf("[]", Place::Token)],
-                ),
+                Node::leaf("token_ids", Place::OutputIds),
                 Node::leaf("finish_reason", Place::Finish),
             ],
         )],
