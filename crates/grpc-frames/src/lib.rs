@@ -39,10 +39,12 @@
 //!
 //! # Limits
 //!
-//! A [`GrpcFrames`] is at most 16 bytes and never allocates.
+//! A [`GrpcFrames`] is at most 16 bytes, a [`WebTrailers`] at most 48; neither allocates.
 
 mod frames;
 mod status;
+mod web_trailers;
 
 pub use frames::{FrameHead, GrpcFrames, Sink};
 pub use status::StatusCode;
+pub use web_trailers::WebTrailers;

@@ -69,8 +69,10 @@ impl StatusCode {
         if digits.is_empty() {
             return None;
         }
+        // Rust's own parser would take a sign.
         let number = std::str::from_utf8(digits)
             .ok()
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
             .and_then(|digits| digits.parse::<usize>().ok());
         let known = number.and_then(|number| Self::ALL.get(number)).copied();
         Some(known.unwrap_or(Self::Unknown))
@@ -116,7 +118,7 @@ mod tests {
             StatusCode::from_header(b"16"),
             Some(StatusCode::Unauthenticated)
         );
-        for odd in ["17", "-1", "x", "99999999999999999999999"] {
+        for odd in ["17", "-1", "+8", "8 8", "x", "99999999999999999999999"] {
             assert_eq!(
                 StatusCode::from_header(odd.as_bytes()),
                 Some(StatusCode::Unknown),

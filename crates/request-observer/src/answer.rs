@@ -1,5 +1,6 @@
 //! What has been learnt of an answer from its payloads so far.
 
+use grpc_frames::StatusCode;
 use llm_payloads::{AnswerEvent, Api, ErrorFacts, FinishReason, PayloadState, Text};
 
 use crate::usage_tracker::UsageTracker;
@@ -14,6 +15,8 @@ pub(crate) struct Answer {
     /// Whether the terminal event came, or the whole of a body that is one document.
     pub(crate) is_terminal: bool,
     pub(crate) model: Option<Text>,
+    /// What headers or trailers say, or those that gRPC-Web puts into the body.
+    pub(crate) grpc_status: Option<StatusCode>,
     pub(crate) events: u64,
     /// Payloads that ought to be JSON, and how many of them were not.
     pub(crate) payloads: u64,

@@ -93,7 +93,7 @@ impl BodyReader {
     /// How many of the bytes to hand over at once, at least one.
     fn step(&self, bytes: &[u8]) -> usize {
         let step = match self {
-            Self::Sse(_) => SseReader::step(bytes),
+            Self::Sse(reader) => reader.step(bytes),
             Self::Sequence(_) => SequenceReader::step(bytes),
             Self::EventStream(reader) => reader.step(bytes),
             Self::Grpc(reader) => reader.step(bytes),

@@ -13,7 +13,7 @@ impl RequestObserver {
         let rules = &self.api.dialect().rules;
         let seen = Seen {
             status: self.status,
-            grpc_status: self.grpc_status,
+            grpc_status: self.answer.grpc_status,
             api: self.api,
             body: &self.body,
             has_ended: self.response_has_ended,

@@ -1,6 +1,6 @@
 //! Reads an answer that is a sequence of gRPC messages.
 
-use grpc_frames::{FrameHead, GrpcFrames, Sink};
+use grpc_frames::{FrameHead, GrpcFrames, Sink, WebTrailers};
 
 use crate::AnomalyKind;
 use crate::payload::{PayloadInProgress, Reading};
@@ -16,6 +16,7 @@ pub(crate) struct GrpcReader {
 struct MessageInProgress {
     payload: PayloadInProgress,
     head: FrameHead,
+    trailers: WebTrailers,
 }
 
 impl GrpcReader {
@@ -29,6 +30,7 @@ impl GrpcReader {
                     trailers: false,
                     length: 0,
                 },
+                trailers: WebTrailers::new(),
             },
         }
     }
@@ -62,7 +64,13 @@ impl Sink for FrameSink<'_, '_> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        if !self.message.head.compressed && !self.message.head.trailers {
+        let head = self.message.head;
+        if head.compressed {
+            return;
+        }
+        if head.trailers {
+            self.message.trailers.push(bytes);
+        } else {
             self.message.payload.push(bytes, self.reading);
         }
     }
@@ -70,6 +78,8 @@ impl Sink for FrameSink<'_, '_> {
     fn end(&mut self) {
         let head = self.message.head;
         if head.trailers {
+            let status = self.message.trailers.status();
+            self.reading.answer.grpc_status = status.or(self.reading.answer.grpc_status);
             return;
         }
         if head.compressed && head.length > 0 {

@@ -80,7 +80,6 @@ pub struct RequestObserver {
     pub(crate) request: RequestScan,
     pub(crate) request_has_ended: bool,
     pub(crate) status: Option<u16>,
-    pub(crate) grpc_status: Option<grpc_frames::StatusCode>,
     pub(crate) is_stream: bool,
     /// Undoes the compression of the answer, where there is one.
     decompressor: Option<Box<Decompressor>>,
@@ -136,7 +135,6 @@ impl RequestObserver {
             request: RequestScan::new(api),
             request_has_ended: false,
             status: None,
-            grpc_status: None,
             is_stream: false,
             decompressor: None,
             body: BodyReader::NotBegun,
@@ -338,7 +336,7 @@ impl RequestObserver {
     /// Takes what stands in headers and trailers alike.
     fn take_fields(&mut self, grpc_status: &[u8], telemetry: Option<&Telemetry>) {
         if let Some(code) = grpc_frames::StatusCode::from_header(grpc_status) {
-            self.grpc_status = Some(code);
+            self.answer.grpc_status = Some(code);
         }
         if let Some(telemetry) = telemetry {
             self.telemetry.update(telemetry);
@@ -459,7 +457,7 @@ impl RequestObserver {
         let is_over = match self.api.dialect().rules.end {
             // Nothing but the stream's own end tells that it is whole.
             EndRule::Close => self.is_stream && self.answer.is_readable(),
-            EndRule::GrpcStatus => self.grpc_status == Some(grpc_frames::StatusCode::Ok),
+            EndRule::GrpcStatus => self.answer.grpc_status == Some(grpc_frames::StatusCode::Ok),
             EndRule::Marker | EndRule::Finish => false,
         };
         if is_over && !self.answer.is_terminal {

@@ -45,8 +45,14 @@ impl SseReader {
 
     /// How many of the bytes to hand over at once so that an event's end is the end of what was handed over.
     ///
-    /// An event is complete at the end of a line.
-    pub(crate) fn step(bytes: &[u8]) -> usize {
+    /// An event is complete at the end of a line, or where the next one begins.
+    pub(crate) fn step(&self, bytes: &[u8]) -> usize {
+        if bytes
+            .first()
+            .is_some_and(|byte| self.parser.ends_event(*byte))
+        {
+            return 1;
+        }
         bytes
             .iter()
             .position(|byte| matches!(byte, b'\n' | b'\r'))
@@ -72,7 +78,7 @@ struct EventSink<'a, 'b> {
 impl Sink for EventSink<'_, '_> {
     fn bytes(&mut self, field: Field, bytes: &[u8]) {
         match field {
-            Field::Data | Field::Error => {
+            Field::Data | Field::Bare | Field::Error => {
                 // llama.cpp once wrote its errors as a field of that name.
                 if field == Field::Error {
                     self.reading.scan.name_exception(b"");
@@ -96,7 +102,7 @@ impl Sink for EventSink<'_, '_> {
 
     fn field_end(&mut self, field: Field) {
         match field {
-            Field::Data | Field::Error => self.event.has_whole_line = true,
+            Field::Data | Field::Bare | Field::Error => self.event.has_whole_line = true,
             Field::Event => {
                 if self.event.name_has_ended {
                     self.event.payload.clear_name();

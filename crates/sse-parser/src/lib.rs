@@ -43,13 +43,15 @@
 //!
 //! Everything: a stream cannot be malformed.
 //! Lines end with LF, CR or CRLF; a byte order mark at the very beginning is dropped, and so is one space after a colon.
-//! It follows <https://html.spec.whatwg.org/multipage/server-sent-events.html> except in three points, where servers
+//! It follows <https://html.spec.whatwg.org/multipage/server-sent-events.html> except in four points, where servers
 //! are known to say something that the standard would drop:
 //!
 //! - An event ends with a dispatch if it has any field that is no comment; the standard asks for `data`.
 //! - At the end of the stream an unfinished event is dispatched as well; the standard discards it.
 //! - Comments and fields with unknown names reach the sink, as [`Field::Comment`] and [`Field::Unknown`]; one that is
 //!   named `error` as [`Field::Error`].
+//! - A line that begins with `{` begins a JSON document, which is an event of its own and goes on in lines that begin as
+//!   lines of JSON do. They reach the sink as [`Field::Bare`].
 //!
 //! However the stream is cut, the calls to the sink are the same, save that a value may arrive in other pieces.
 //! No input makes it panic.

@@ -17,19 +17,22 @@ pub enum Field {
     Error,
     /// A line that begins with a colon.
     Comment,
+    /// A line of a JSON document that stands where a field should: some servers let their errors break in so.
+    Bare,
     /// Any other name.
     Unknown,
 }
 
 impl Field {
     /// Every field, for tables and tests.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Data,
         Self::Event,
         Self::Id,
         Self::Retry,
         Self::Error,
         Self::Comment,
+        Self::Bare,
         Self::Unknown,
     ];
 
@@ -42,6 +45,7 @@ impl Field {
             Self::Retry => "retry",
             Self::Error => "error",
             Self::Comment => "comment",
+            Self::Bare => "bare",
             Self::Unknown => "unknown",
         }
     }
@@ -80,6 +84,8 @@ pub struct SseParser {
     name: Name,
     /// Whether a field that is no comment has ended since the last dispatch.
     pending: bool,
+    /// Whether the event in progress is a JSON document without a field.
+    is_bare: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +146,7 @@ impl SseParser {
             state: State::Mark(0),
             name: Name::new(),
             pending: false,
+            is_bare: false,
         }
     }
 
@@ -210,11 +217,20 @@ impl SseParser {
     }
 
     fn name<'input>(&mut self, rest: &'input [u8], sink: &mut impl Sink) -> &'input [u8] {
-        if self.name.len == 0
-            && let Some(after) = rest.strip_prefix(b"data:")
-        {
-            self.state = State::Space(Field::Data);
-            return after;
+        if self.name.len == 0 {
+            let first = rest.first().copied().unwrap_or_default();
+            if self.separates(first) {
+                self.end_event(sink);
+                self.is_bare = first == b'{';
+            }
+            if let Some(after) = rest.strip_prefix(b"data:") {
+                self.state = State::Space(Field::Data);
+                return after;
+            }
+            if self.is_bare && !matches!(first, b'\n' | b'\r') {
+                self.state = State::Value(Field::Bare);
+                return rest;
+            }
         }
         let end = memchr3(b':', b'\n', b'\r', rest).unwrap_or(rest.len());
         let (piece, rest) = split(rest, end);
@@ -238,6 +254,27 @@ impl SseParser {
         }
         self.end_line(byte);
         after
+    }
+
+    /// Whether the next byte ends the event in progress before it begins another: one without a field has no other end
+    /// than the beginning of what follows.
+    #[must_use]
+    pub fn ends_event(&self, next: u8) -> bool {
+        let at_line = match self.state {
+            State::Name => self.name.len == 0,
+            State::CarriageReturn => next != b'\n',
+            State::Mark(_) | State::Space(_) | State::Value(_) => false,
+        };
+        at_line && self.pending && self.separates(next)
+    }
+
+    /// Whether a line that begins so belongs to another event than the line before it.
+    const fn separates(&self, first: u8) -> bool {
+        match first {
+            b'{' => true,
+            b' ' | b'\t' | b'"' | b'}' | b'[' | b']' | b'\n' | b'\r' => false,
+            _ => self.is_bare,
+        }
     }
 
     fn value<'input>(
@@ -272,6 +309,7 @@ impl SseParser {
     }
 
     fn end_event(&mut self, sink: &mut impl Sink) {
+        self.is_bare = false;
         if self.pending {
             self.pending = false;
             sink.dispatch();

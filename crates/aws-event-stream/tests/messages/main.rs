@@ -12,7 +12,7 @@ mod recorder;
 
 use oracle::{Said, read_whole};
 use proptest::prelude::*;
-use recorder::read_pieces;
+use recorder::{cut, read_pieces};
 
 fn check(stream: &[u8]) -> Vec<Said> {
     let expected = read_whole(stream);
@@ -116,7 +116,11 @@ fn what_loses_the_borders_ends_the_reading() {
         [Said::Broken("BadPrelude")]
     );
     for (total, headers) in [
-        (15_u32, 0_u32),
+        (0_u32, 0_u32),
+        (15, 0),
+        (20, u32::MAX),
+        (17 + (24 << 20), 0),
+        (17 + (128 << 10), (128 << 10) + 1),
         (16, 1),
         (u32::MAX, 0),
         (u32::MAX, u32::MAX),
@@ -153,7 +157,81 @@ fn a_stream_that_ends_inside_a_message_is_truncated() {
     }
 }
 
+#[test]
+fn what_is_just_within_the_limits_is_read() {
+    let name = "n".repeat(255);
+    let largest = message(&text_header(&name, &"v".repeat(65_535)), &[]);
+    assert_eq!(
+        read_pieces([&largest[..]]),
+        [
+            Said::Header(name.into_bytes(), vec![b'v'; 128]),
+            Said::End(true)
+        ]
+    );
+
+    // A flag with a name of 254 bytes is 256 bytes long.
+    let flag = [&[254][..], &[b'n'; 254], &[0]].concat();
+    let headers = flag.repeat((128 << 10) / flag.len());
+    assert_eq!(headers.len(), 128 << 10);
+    assert_eq!(
+        read_pieces(message(&headers, b"").chunks(1000)),
+        [Said::End(true)]
+    );
+
+    let payload = vec![7; 24 << 20];
+    let said = read_pieces(message(&[], &payload).chunks(16_384));
+    assert!(said == [Said::Payload(payload), Said::End(true)]);
+}
+
+#[test]
+fn nothing_is_said_after_the_stream_is_broken() {
+    let mut bad = message(&[], b"");
+    bad[8] ^= 1;
+    let good = message(&[], b"{}");
+    let said = read_pieces([&bad[..], &good, b"", &good[..5]]);
+    assert_eq!(said, [Said::Broken("BadPrelude")]);
+}
+
+#[test]
+fn what_is_wanted_ends_at_a_border() {
+    struct Ends(usize);
+    impl aws_event_stream::Sink for Ends {
+        fn header(&mut self, _: &[u8], _: &[u8]) {}
+        fn payload(&mut self, _: &[u8]) {}
+        fn message_end(&mut self, _: aws_event_stream::Integrity) {
+            self.0 += 1;
+        }
+        fn broken(&mut self, flaw: aws_event_stream::Flaw) {
+            panic!("{flaw:?}");
+        }
+    }
+    let stream = [
+        message(&text_header("n", "v"), b"{}"),
+        message(&[], b""),
+        message(&[], b"x"),
+    ]
+    .concat();
+    let mut parser = aws_event_stream::EventStreamParser::new();
+    let (mut ends, mut steps) = (Ends(0), Vec::new());
+    let mut rest = stream.as_slice();
+    while !rest.is_empty() {
+        let step = parser.wants();
+        steps.push(step);
+        parser.push(&rest[..step], &mut ends);
+        rest = &rest[step..];
+    }
+    assert_eq!(steps, [12, 6, 2, 4, 12, 4, 12, 1, 4]);
+    assert_eq!(ends.0, 3);
+}
+
+#[test]
+fn it_has_the_size_that_its_page_states() {
+    assert!(size_of::<aws_event_stream::EventStreamParser>() <= 480);
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
     #[test]
     fn any_bytes_in_any_pieces(
         messages in proptest::collection::vec((
@@ -163,7 +241,7 @@ proptest! {
         ), 0..4),
         tail in proptest::collection::vec(any::<u8>(), 0..16),
         flip in proptest::option::of((0_usize..200, any::<u8>())),
-        size in 1_usize..24,
+        cuts in proptest::collection::vec(any::<usize>(), 0..10),
     ) {
         let mut stream = Vec::new();
         for (headers, payload, named) in messages {
@@ -174,6 +252,8 @@ proptest! {
         if let Some((at, byte)) = flip && let Some(place) = stream.get_mut(at) {
             *place = byte;
         }
-        prop_assert_eq!(read_pieces(stream.chunks(size)), read_whole(&stream));
+        let expected = read_whole(&stream);
+        prop_assert_eq!(&read_pieces(cut(&stream, &cuts)), &expected);
+        prop_assert_eq!(&read_pieces(stream.chunks(1)), &expected);
     }
 }

@@ -44,3 +44,13 @@ pub(crate) fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec
     parser.finish(&mut recorder);
     recorder.0
 }
+
+/// Cuts a stream at the given positions, which need not be sorted nor inside it.
+pub(crate) fn cut<'a>(stream: &'a [u8], positions: &[usize]) -> Vec<&'a [u8]> {
+    let within = |at: &usize| at % (stream.len() + 1);
+    let mut positions: Vec<usize> = positions.iter().map(within).collect();
+    positions.extend([0, stream.len()]);
+    positions.sort_unstable();
+    let piece = |pair: &[usize]| &stream[pair[0]..pair[1]];
+    positions.windows(2).map(piece).collect()
+}

@@ -11,7 +11,7 @@ mod recorder;
 
 use oracle::split_whole;
 use proptest::prelude::*;
-use recorder::parse_pieces;
+use recorder::{cut, parse_pieces};
 
 fn check(body: &[u8]) {
     let expected = split_whole(body);
@@ -81,15 +81,42 @@ fn what_is_wanted_ends_at_a_border() {
     assert_eq!(steps, [5, 3, 5]);
 }
 
+#[test]
+fn flags_that_mean_nothing_are_passed_over() {
+    let (messages, at_border) = parse_pieces([&frame(0b0111_1110, b"x")[..], &frame(0xff, b"")]);
+    assert_eq!(messages, [(0, b"x".to_vec()), (0x81, Vec::new())]);
+    assert!(at_border);
+}
+
+#[test]
+fn empty_messages_without_end_are_each_told() {
+    let body = vec![0; 5 * 10_000];
+    assert_eq!(parse_pieces([&body[..]]).0.len(), 10_000);
+    assert_eq!(parse_pieces(body.chunks(3)).0.len(), 10_000);
+}
+
+#[test]
+fn it_is_small() {
+    assert!(size_of::<grpc_frames::GrpcFrames>() <= 16);
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
     #[test]
     fn any_bytes_in_any_pieces(
         messages in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..40)), 0..6),
         tail in proptest::collection::vec(any::<u8>(), 0..12),
-        size in 1_usize..20,
+        flip in proptest::option::of((0_usize..200, any::<u8>())),
+        cuts in proptest::collection::vec(any::<usize>(), 0..10),
     ) {
         let mut body: Vec<u8> = messages.iter().flat_map(|(flags, message)| frame(*flags, message)).collect();
         body.extend(tail);
-        prop_assert_eq!(parse_pieces(body.chunks(size)), split_whole(&body));
+        if let Some((at, byte)) = flip && let Some(place) = body.get_mut(at) {
+            *place = byte;
+        }
+        let expected = split_whole(&body);
+        prop_assert_eq!(&parse_pieces(cut(&body, &cuts)), &expected);
+        prop_assert_eq!(&parse_pieces(body.chunks(1)), &expected);
     }
 }

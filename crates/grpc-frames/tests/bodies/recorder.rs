@@ -39,3 +39,13 @@ pub(crate) fn parse_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (V
     }
     (recorder.whole, frames.at_border())
 }
+
+/// Cuts a stream at the given positions, which need not be sorted nor inside it.
+pub(crate) fn cut<'a>(stream: &'a [u8], positions: &[usize]) -> Vec<&'a [u8]> {
+    let within = |at: &usize| at % (stream.len() + 1);
+    let mut positions: Vec<usize> = positions.iter().map(within).collect();
+    positions.extend([0, stream.len()]);
+    positions.sort_unstable();
+    let piece = |pair: &[usize]| &stream[pair[0]..pair[1]];
+    positions.windows(2).map(piece).collect()
+}

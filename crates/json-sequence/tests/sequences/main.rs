@@ -12,7 +12,7 @@ mod recorder;
 use json_sequence::{JsonSequence, Shape, Sink};
 use oracle::split_whole;
 use proptest::prelude::*;
-use recorder::parse_pieces;
+use recorder::{cut, parse_pieces};
 
 const SHAPES: [Shape; 3] = [Shape::Lines, Shape::Concatenated, Shape::Array];
 
@@ -114,6 +114,24 @@ fn the_end_of_a_container_is_told_with_its_last_byte() {
 }
 
 #[test]
+fn a_broken_escape_or_an_open_string_holds_up_nothing_but_its_own_value() {
+    check(Shape::Concatenated, r#""\"#, &[r#""\"#]);
+    check(Shape::Concatenated, r#"{"a":"\"}{}"#, &[r#"{"a":"\"}{}"#]);
+    check(Shape::Lines, "{\"a\":\"\\\n{}\n", &["{\"a\":\"\\", "{}"]);
+    check(Shape::Array, r#"["a\\","b"]"#, &[r#""a\\""#, r#""b""#]);
+}
+
+#[test]
+fn a_depth_of_a_hundred_thousand_is_counted_and_not_held() {
+    let deep = ["[".repeat(100_000), "]".repeat(100_000)].concat();
+    let stream = format!("{deep}{{}}");
+    for size in [1, 7, usize::MAX] {
+        let values = parse_pieces(Shape::Concatenated, stream.as_bytes().chunks(size));
+        assert_eq!(values, [deep.as_bytes(), b"{}"]);
+    }
+}
+
+#[test]
 fn it_is_small() {
     assert!(size_of::<JsonSequence>() <= 16);
 }
@@ -134,18 +152,44 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+/// Values whole, cut short and run together, and bytes that are none.
+fn stream() -> impl Strategy<Value = Vec<u8>> {
+    let grammar = "[\\[\\]{},:\" \n\r\\\\a1\\x00é]{0,40}".prop_map(String::into_bytes);
+    let value = (json(), any::<bool>(), any::<proptest::sample::Index>()).prop_map(
+        |(value, is_broken, end)| {
+            let mut written = value.to_string().into_bytes();
+            if is_broken {
+                written.truncate(end.index(written.len()));
+            }
+            written
+        },
+    );
+    let border = proptest::sample::select(vec![&b"\n"[..], b"\r\n", b",", b" ", b"", b"[", b"]"]);
+    let values = proptest::collection::vec((value, border), 0..5).prop_map(|values| {
+        let with_border = |(value, border): (Vec<u8>, &[u8])| [&value[..], border].concat();
+        values.into_iter().flat_map(with_border).collect()
+    });
+    let noise = proptest::collection::vec(any::<u8>(), 0..40);
+    prop_oneof![3 => grammar, 3 => values, 1 => noise]
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
     #[test]
     fn any_bytes_in_any_pieces(
-        stream in "[\\[\\]{},:\" \n\r\\\\a1\\x00é]{0,40}",
-        size in 1_usize..12,
+        stream in stream(),
+        cuts in proptest::collection::vec(any::<usize>(), 0..10),
         shape in 0_usize..3,
     ) {
         let shape = SHAPES[shape];
-        let bytes = stream.as_bytes();
-        prop_assert_eq!(parse_pieces(shape, bytes.chunks(size)), split_whole(shape, bytes));
+        let expected = split_whole(shape, &stream);
+        prop_assert_eq!(&parse_pieces(shape, cut(&stream, &cuts)), &expected);
+        prop_assert_eq!(&parse_pieces(shape, stream.chunks(1)), &expected);
     }
+}
 
+proptest! {
     #[test]
     fn valid_values_come_out_whole(
         values in proptest::collection::vec(json(), 0..5),

@@ -33,6 +33,9 @@ const STREAMS: &[&[u8]] = &[
     b"data:",
     b"data: ",
     b"",
+    b"data: a\n\n{\n  \"error\": {\n    \"code\": 503\r\n  }\r}\n\ndata: b\n\n",
+    b"data: a\n{\"error\":1}\n{\"error\":2}\ndata: b\n[]\n{",
+    b"{}\nevent: e\n{\n]\n\n  {}\n",
     b"data: nul \0 and \xff\xfe\n\0: x\n\n",
 ];
 

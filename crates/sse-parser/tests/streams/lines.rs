@@ -1,6 +1,6 @@
 //! What single lines and events say, written out.
 
-use sse_parser::Field::{self, Comment, Data, Error, Event, Id, Retry, Unknown};
+use sse_parser::Field::{self, Bare, Comment, Data, Error, Event, Id, Retry, Unknown};
 use sse_parser::SseParser;
 
 use crate::recorder::{Recorder, Said, parse_pieces};
@@ -183,4 +183,32 @@ fn every_field_has_a_name_of_its_own() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), Field::ALL.len());
+}
+
+#[test]
+fn a_document_without_a_field_is_an_event_of_its_own() {
+    check(
+        "data: a\n{\n  \"error\": 1\n}\ndata: b\n\n",
+        &[
+            line(Data, "a"),
+            END,
+            line(Bare, "{"),
+            line(Bare, "  \"error\": 1"),
+            line(Bare, "}"),
+            END,
+            line(Data, "b"),
+            END,
+        ],
+    );
+    check(
+        "{\"a\":1}\n{\"b\":2}\n\n}\n\n",
+        &[
+            line(Bare, "{\"a\":1}"),
+            END,
+            line(Bare, "{\"b\":2}"),
+            END,
+            line(Unknown, ""),
+            END,
+        ],
+    );
 }
