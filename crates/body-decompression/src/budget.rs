@@ -2,6 +2,8 @@
 
 use std::{cell::Cell, rc::Rc};
 
+use crate::GivenUp;
+
 /// A bound on memory, shared by whoever holds a clone of it.
 #[derive(Clone, Debug)]
 pub struct Budget {
@@ -31,13 +33,13 @@ impl Budget {
     }
 
     /// Takes so many bytes, if they are left.
-    pub(crate) fn take(&self, bytes: usize) -> Option<Share> {
-        let left = self.left.get().checked_sub(bytes)?;
-        self.left.set(left);
-        Some(Share {
+    pub(crate) fn take(&self, bytes: usize) -> Result<Share, GivenUp> {
+        let mut share = Share {
             budget: self.clone(),
-            bytes,
-        })
+            bytes: 0,
+        };
+        share.cover(bytes)?;
+        Ok(share)
     }
 }
 
@@ -46,6 +48,22 @@ impl Budget {
 pub(crate) struct Share {
     budget: Budget,
     bytes: usize,
+}
+
+impl Share {
+    /// Makes the part at least as large as this.
+    pub(crate) fn cover(&mut self, bytes: usize) -> Result<(), GivenUp> {
+        let more = bytes.saturating_sub(self.bytes);
+        let left = self.budget.left.get().checked_sub(more);
+        self.budget.left.set(left.ok_or(GivenUp::BudgetSpent)?);
+        self.bytes = self.bytes.saturating_add(more);
+        Ok(())
+    }
+
+    /// Makes the part larger by this.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), GivenUp> {
+        self.cover(self.bytes.saturating_add(bytes))
+    }
 }
 
 impl Drop for Share {

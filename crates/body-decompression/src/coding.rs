@@ -9,6 +9,8 @@ pub enum Coding {
     Deflate,
     /// `br`.
     Brotli,
+    /// `zstd`.
+    Zstd,
 }
 
 /// A coding that is not known, or several.
@@ -17,7 +19,7 @@ pub struct UnknownCoding;
 
 impl Coding {
     /// Every coding, for tables and tests.
-    pub const ALL: [Self; 3] = [Self::Gzip, Self::Deflate, Self::Brotli];
+    pub const ALL: [Self; 4] = [Self::Gzip, Self::Deflate, Self::Brotli, Self::Zstd];
 
     /// The coding as headers name it.
     #[must_use]
@@ -26,6 +28,7 @@ impl Coding {
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
             Self::Brotli => "br",
+            Self::Zstd => "zstd",
         }
     }
 
@@ -61,7 +64,8 @@ mod tests {
         assert_eq!(Coding::from_header(b"GZIP "), Ok(Some(Coding::Gzip)));
         assert_eq!(Coding::from_header(b"x-gzip"), Ok(Some(Coding::Gzip)));
         assert_eq!(Coding::from_header(b"br"), Ok(Some(Coding::Brotli)));
-        for unknown in ["zstd", "compress", "gzip, br", "\u{e9}"] {
+        assert_eq!(Coding::from_header(b"zstd"), Ok(Some(Coding::Zstd)));
+        for unknown in ["compress", "dcz", "gzip, br", "\u{e9}"] {
             assert_eq!(Coding::from_header(unknown.as_bytes()), Err(UnknownCoding));
         }
     }

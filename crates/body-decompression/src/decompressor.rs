@@ -1,36 +1,32 @@
 //! One body's decompressor.
 
 use std::fmt;
-use std::io::Write;
 
-use brotli_decompressor::DecompressorWriter;
-
-use crate::budget::Share;
-use crate::collector::Collector;
-use crate::inflate::{Container, Corrupt, Inflate};
+use crate::brotli::Brotli;
+use crate::inflate::{Container, Inflate};
+use crate::output::{Output, Progress};
+use crate::zstd::Zstd;
 use crate::{Budget, Coding};
 
-/// How much is decoded at once, so that little can become much no more often than once a step.
-const STEP_BYTES: usize = 256;
-/// What a decoder of gzip or deflate takes: its window, its tables, its buffer.
-const DEFLATE_BYTES: usize = 80 << 10;
-/// What a decoder of br takes besides its window.
-const BROTLI_BYTES: usize = 64 << 10;
-/// The logarithm of the largest window of br that is followed, which is also its encoders' default.
-const MAX_WINDOW_BITS: u32 = 22;
+/// Input is decoded in steps that begin at multiples of this in the body, so that what may come out of it does not
+/// depend on how it is cut.
+const STEP_BYTES: usize = 1 << 10;
 
 /// The bounds of one body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most output.
     pub output_bytes: u64,
+    /// The most output for a byte of input, once there is more than a megabyte of output. Input counts in steps of 1 KiB.
+    pub ratio: u32,
 }
 
 impl Default for Limits {
-    /// 256 MiB.
+    /// 256 MiB, and 256 bytes for one: a stream of events becomes five to fifty times as large.
     fn default() -> Self {
         Self {
             output_bytes: 256 << 20,
+            ratio: 256,
         }
     }
 }
@@ -50,20 +46,36 @@ pub enum GivenUp {
     BudgetSpent,
 }
 
+impl GivenUp {
+    /// The reason in snake case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::TooLarge => "too_large",
+            Self::TooDense => "too_dense",
+            Self::StateTooLarge => "state_too_large",
+            Self::BudgetSpent => "budget_spent",
+        }
+    }
+}
+
 /// Decompresses one body, in whatever pieces it comes.
 pub struct Decompressor {
     decoder: Decoder,
     limits: Limits,
+    input_bytes: u64,
     output_bytes: u64,
     budget: Budget,
-    share: Option<Share>,
 }
 
-/// What the coding needs; those whose first byte tells more are made when it comes.
+/// What the coding needs; made when the first byte tells how much that is.
 enum Decoder {
     NotBegun(Coding),
     Inflate(Box<Inflate>),
-    Brotli(Box<DecompressorWriter<Collector>>),
+    Brotli(Box<Brotli>),
+    Zstd(Box<Zstd>),
+    Over,
     GivenUp(GivenUp),
 }
 
@@ -71,6 +83,7 @@ impl fmt::Debug for Decompressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Decompressor")
+            .field("input_bytes", &self.input_bytes)
             .field("output_bytes", &self.output_bytes)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -82,17 +95,17 @@ impl Decompressor {
     ///
     /// # Errors
     ///
-    /// When the budget has not even room for the smallest decoder.
+    /// When nothing of the budget is left.
     pub fn new(coding: Coding, limits: Limits, budget: &Budget) -> Result<Self, GivenUp> {
-        if budget.left() < DEFLATE_BYTES {
+        if budget.left() == 0 {
             return Err(GivenUp::BudgetSpent);
         }
         Ok(Self {
             decoder: Decoder::NotBegun(coding),
             limits,
+            input_bytes: 0,
             output_bytes: 0,
             budget: budget.clone(),
-            share: None,
         })
     }
 
@@ -102,97 +115,70 @@ impl Decompressor {
     ///
     /// Why the body is not decompressed any further; the same again for everything that follows.
     pub fn push(&mut self, bytes: &[u8], give: &mut impl FnMut(&[u8])) -> Result<(), GivenUp> {
-        if let Some(first) = bytes.first() {
-            self.begin(*first);
-        }
-        for step in bytes.chunks(STEP_BYTES) {
-            self.step(step, give)?;
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            let (step, later) = rest
+                .split_at_checked(self.to_the_next_step())
+                .unwrap_or((rest, &[]));
+            rest = later;
+            match self.step(*first, step, give) {
+                Ok(Progress::More) => {}
+                Ok(Progress::Over) => self.decoder = Decoder::Over,
+                Err(why) => self.decoder = Decoder::GivenUp(why),
+            }
+            if let Decoder::GivenUp(why) = self.decoder {
+                return Err(why);
+            }
         }
         Ok(())
     }
 
-    fn begin(&mut self, first: u8) {
-        let Decoder::NotBegun(coding) = self.decoder else {
-            return;
+    fn to_the_next_step(&self) -> usize {
+        let into = usize::try_from(self.input_bytes).unwrap_or_default() % STEP_BYTES;
+        STEP_BYTES.saturating_sub(into)
+    }
+
+    fn step(
+        &mut self,
+        first: u8,
+        bytes: &[u8],
+        give: &mut dyn FnMut(&[u8]),
+    ) -> Result<Progress, GivenUp> {
+        if let Decoder::NotBegun(coding) = self.decoder {
+            self.decoder = Decoder::new(coding, first, &self.budget)?;
+        }
+        let length = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
+        // Judged by the whole step, of which more may come later.
+        let judged = self
+            .input_bytes
+            .saturating_add(length(self.to_the_next_step()));
+        self.input_bytes = self.input_bytes.saturating_add(length(bytes.len()));
+        let mut output = Output::new(give, &self.limits, self.output_bytes, judged);
+        let result = match &mut self.decoder {
+            Decoder::NotBegun(_) | Decoder::Over => Ok(Progress::Over),
+            Decoder::GivenUp(why) => Err(*why),
+            Decoder::Inflate(inflate) => inflate.push(bytes, &mut output),
+            Decoder::Brotli(brotli) => brotli.push(bytes, &mut output),
+            Decoder::Zstd(zstd) => zstd.push(bytes, &mut output),
         };
-        let needed = match coding {
-            Coding::Gzip | Coding::Deflate => Some(DEFLATE_BYTES),
-            Coding::Brotli => window_bits(first)
-                .filter(|bits| *bits <= MAX_WINDOW_BITS)
-                .and_then(|bits| 1_usize.checked_shl(bits))
-                .and_then(|window| window.checked_add(BROTLI_BYTES)),
+        self.output_bytes = output.given();
+        result
+    }
+}
+
+impl Decoder {
+    fn new(coding: Coding, first: u8, budget: &Budget) -> Result<Self, GivenUp> {
+        let inflate = |container| {
+            Inflate::new(container, budget).map(|inflate| Self::Inflate(Box::new(inflate)))
         };
-        let Some(needed) = needed else {
-            self.decoder = Decoder::GivenUp(GivenUp::StateTooLarge);
-            return;
-        };
-        self.share = self.budget.take(needed);
-        let inflate = |container| Decoder::Inflate(Box::new(Inflate::new(container)));
-        self.decoder = match coding {
-            _ if self.share.is_none() => Decoder::GivenUp(GivenUp::BudgetSpent),
+        match coding {
             Coding::Gzip => inflate(Container::Gzip),
             // A zlib stream begins with the method 8; a raw one that does so begins with an empty block of a kind that
             // no encoder sends first.
             Coding::Deflate if first & 0x0f == 8 => inflate(Container::Zlib),
             Coding::Deflate => inflate(Container::Raw),
-            Coding::Brotli => Decoder::Brotli(Box::new(DecompressorWriter::new(
-                Collector::default(),
-                4096,
-            ))),
-        };
-    }
-
-    fn step(&mut self, bytes: &[u8], give: &mut impl FnMut(&[u8])) -> Result<(), GivenUp> {
-        let mut output = 0_u64;
-        let mut count = |part: &[u8]| {
-            output = output.saturating_add(u64::try_from(part.len()).unwrap_or(u64::MAX));
-            give(part);
-        };
-        let decoded = match &mut self.decoder {
-            Decoder::NotBegun(_) => Ok(()),
-            Decoder::GivenUp(why) => Err(*why),
-            Decoder::Inflate(inflate) => inflate
-                .push(bytes, &mut count)
-                .map_err(|Corrupt| GivenUp::Corrupt),
-            Decoder::Brotli(decoder) => {
-                let written = write(&mut **decoder, bytes);
-                let collector = decoder.get_mut();
-                collector.hand_on(&mut count);
-                match written {
-                    _ if collector.is_full() => Err(GivenUp::TooDense),
-                    written => written.map_err(|_| GivenUp::Corrupt),
-                }
-            }
-        };
-        self.output_bytes = self.output_bytes.saturating_add(output);
-        let verdict = decoded.and(if self.output_bytes > self.limits.output_bytes {
-            Err(GivenUp::TooLarge)
-        } else {
-            Ok(())
-        });
-        if let Err(why) = verdict {
-            self.decoder = Decoder::GivenUp(why);
-            self.share = None;
+            Coding::Brotli => Ok(Self::Brotli(Box::new(Brotli::new(first, budget)?))),
+            Coding::Zstd => Ok(Self::Zstd(Box::new(Zstd::new(budget)?))),
         }
-        verdict
-    }
-}
-
-/// Writes, and has the decoder give all that it can give.
-fn write(decoder: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    decoder.write_all(bytes)?;
-    decoder.flush()
-}
-
-/// The logarithm of the window that the first byte of a body in br asks for; none where it asks for one beyond the
-/// standard.
-fn window_bits(first: u8) -> Option<u32> {
-    let field = |shift: u32| u32::from(first >> shift & 0b111);
-    match (first & 1, field(1), field(4)) {
-        (0, _, _) => Some(16),
-        (_, 0, 0) => Some(17),
-        (_, 0, 1) => None,
-        (_, 0, small) => small.checked_add(8),
-        (_, large, _) => large.checked_add(17),
     }
 }

@@ -3,10 +3,24 @@
 //! The library's own reader of gzip verifies a checksum, for which it brings tables of 16 KiB; an observer that changes
 //! nothing has no use for it.
 
-use flate2::{Decompress, FlushDecompress, Status};
+use miniz_oxide::inflate::{
+    TINFLStatus,
+    core::{
+        DecompressorOxide, decompress,
+        inflate_flags::{
+            TINFL_FLAG_HAS_MORE_INPUT, TINFL_FLAG_IGNORE_ADLER32, TINFL_FLAG_PARSE_ZLIB_HEADER,
+        },
+    },
+};
 
-/// How much output is handed on at once.
-const PART_BYTES: usize = 16 << 10;
+use crate::budget::Share;
+use crate::output::{Output, Progress};
+use crate::{Budget, GivenUp};
+
+/// How far back deflate refers, and how much output is handed on at once.
+const WINDOW_BYTES: usize = 32 << 10;
+/// What a decoder takes: its window and its tables.
+const STATE_BYTES: usize = 48 << 10;
 
 /// What stands around the deflate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +44,8 @@ enum Place {
     Body,
     /// In the eight bytes after a member.
     Tail(u8),
+    /// After a member, where another may begin.
+    Between,
     /// After the end, where nothing means anything.
     Over,
 }
@@ -41,22 +57,24 @@ const HAS_COMMENT: u8 = 1 << 4;
 
 /// Undoes one body.
 pub(crate) struct Inflate {
-    decompress: Decompress,
+    decompressor: Box<DecompressorOxide>,
+    window: Box<[u8]>,
+    /// Where in the window the next byte of output goes.
+    at: usize,
     container: Container,
     place: Place,
     flags: u8,
     extra: u16,
-    part: Box<[u8]>,
+    _share: Share,
 }
 
-/// A body that is not what it ought to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Corrupt;
-
 impl Inflate {
-    pub(crate) fn new(container: Container) -> Self {
-        Self {
-            decompress: Decompress::new(container == Container::Zlib),
+    pub(crate) fn new(container: Container, budget: &Budget) -> Result<Self, GivenUp> {
+        Ok(Self {
+            _share: budget.take(STATE_BYTES)?,
+            decompressor: Box::default(),
+            window: vec![0; WINDOW_BYTES].into_boxed_slice(),
+            at: 0,
             container,
             place: if container == Container::Gzip {
                 Place::Head(0)
@@ -65,20 +83,19 @@ impl Inflate {
             },
             flags: 0,
             extra: 0,
-            part: vec![0; PART_BYTES].into_boxed_slice(),
-        }
+        })
     }
 
     /// Takes the next bytes and gives what comes out of them.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
-        give: &mut impl FnMut(&[u8]),
-    ) -> Result<(), Corrupt> {
+        output: &mut Output<'_>,
+    ) -> Result<Progress, GivenUp> {
         let mut rest = bytes;
         while let Some((first, after)) = rest.split_first() {
             match self.place {
-                Place::Body => rest = self.body(rest, give)?,
+                Place::Body => rest = self.body(rest, output)?,
                 Place::Over => break,
                 _ => {
                     self.around(*first)?;
@@ -86,48 +103,53 @@ impl Inflate {
                 }
             }
         }
-        Ok(())
+        Ok(if self.place == Place::Over {
+            Progress::Over
+        } else {
+            Progress::More
+        })
     }
 
     /// Takes bytes of the deflate and gives those that follow it.
-    fn body<'a>(
-        &mut self,
-        bytes: &'a [u8],
-        give: &mut impl FnMut(&[u8]),
-    ) -> Result<&'a [u8], Corrupt> {
+    fn body<'a>(&mut self, bytes: &'a [u8], output: &mut Output<'_>) -> Result<&'a [u8], GivenUp> {
+        let flags = TINFL_FLAG_HAS_MORE_INPUT
+            | TINFL_FLAG_IGNORE_ADLER32
+            | if self.container == Container::Zlib {
+                TINFL_FLAG_PARSE_ZLIB_HEADER
+            } else {
+                0
+            };
         let mut rest = bytes;
         loop {
-            let (input_before, output_before) =
-                (self.decompress.total_in(), self.decompress.total_out());
-            let status = self
-                .decompress
-                .decompress(rest, &mut self.part, FlushDecompress::None)
-                .map_err(|_| Corrupt)?;
-            let used = difference(self.decompress.total_in(), input_before);
-            let made = difference(self.decompress.total_out(), output_before);
+            let (status, used, made) = decompress(
+                &mut self.decompressor,
+                rest,
+                &mut self.window,
+                self.at,
+                flags,
+            );
             rest = rest.get(used..).unwrap_or_default();
-            if made > 0 {
-                give(self.part.get(..made).unwrap_or_default());
-            }
-            if status == Status::StreamEnd {
-                self.place = match self.container {
-                    Container::Gzip => Place::Tail(0),
-                    Container::Zlib | Container::Raw => Place::Over,
-                };
-                return Ok(rest);
-            }
-            // A part that is not full shows that nothing waits inside.
-            if rest.is_empty() && made < self.part.len() {
-                return Ok(rest);
-            }
-            if used == 0 && made == 0 {
-                return Err(Corrupt);
+            let end = self.at.saturating_add(made);
+            output.give(self.window.get(self.at..end).unwrap_or_default())?;
+            self.at = end % WINDOW_BYTES;
+            match status {
+                TINFLStatus::Done => {
+                    self.place = match self.container {
+                        Container::Gzip => Place::Tail(0),
+                        Container::Zlib | Container::Raw => Place::Over,
+                    };
+                    return Ok(rest);
+                }
+                TINFLStatus::NeedsMoreInput => return Ok(&[]),
+                // The window is full and begins anew.
+                TINFLStatus::HasMoreOutput if used > 0 || made > 0 => {}
+                _ => return Err(GivenUp::Corrupt),
             }
         }
     }
 
     /// Takes a byte of what stands around a member of gzip.
-    fn around(&mut self, byte: u8) -> Result<(), Corrupt> {
+    fn around(&mut self, byte: u8) -> Result<(), GivenUp> {
         self.place = match self.place {
             Place::Head(at) => {
                 let is_wrong = match at {
@@ -137,7 +159,7 @@ impl Inflate {
                     _ => false,
                 };
                 if is_wrong {
-                    return Err(Corrupt);
+                    return Err(GivenUp::Corrupt);
                 }
                 if at == 3 {
                     self.flags = byte;
@@ -165,9 +187,13 @@ impl Inflate {
             Place::HeadChecksum(0) => Place::HeadChecksum(1),
             Place::HeadChecksum(_) => Place::Body,
             Place::Tail(7) => {
-                self.decompress.reset(false);
-                Place::Head(0)
+                self.decompressor.init();
+                self.at = 0;
+                Place::Between
             }
+            // Padding and whatever else may stand there is passed over, as clients do.
+            Place::Between if byte != 0x1f => Place::Over,
+            Place::Between => Place::Head(1),
             Place::Tail(at) => Place::Tail(at.saturating_add(1)),
             place => place,
         };
@@ -190,13 +216,10 @@ impl Inflate {
     }
 }
 
-fn difference(later: u64, earlier: u64) -> usize {
-    usize::try_from(later.saturating_sub(earlier)).unwrap_or(usize::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Limits;
 
     #[test]
     fn every_part_that_a_head_may_have_is_passed_over() {
@@ -221,12 +244,12 @@ mod tests {
             let member = body.clone();
             body.extend(&member);
             for size in 1..body.len() {
-                let mut inflate = Inflate::new(Container::Gzip);
+                let mut inflate = Inflate::new(Container::Gzip, &Budget::default()).unwrap();
                 let mut text = Vec::new();
+                let mut give = |part: &[u8]| text.extend_from_slice(part);
+                let mut output = Output::new(&mut give, &Limits::default(), 0, 0);
                 for piece in body.chunks(size) {
-                    inflate
-                        .push(piece, &mut |part| text.extend_from_slice(part))
-                        .unwrap();
+                    inflate.push(piece, &mut output).unwrap();
                 }
                 assert_eq!(text, b"hihi", "{flags:b} by {size}");
             }
