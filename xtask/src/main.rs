@@ -13,6 +13,7 @@ mod build;
 mod check_config;
 mod demo;
 mod formats_page;
+mod fuzz;
 mod generate;
 mod lint;
 mod process;
@@ -66,6 +67,10 @@ enum Task {
     Run(run::RunArgs),
     /// Build the module, then run every test of the project and sum them up.
     Test(test::TestArguments),
+    /// Run the fuzz targets over their stored corpora, a minute each.
+    ///
+    /// Needs a C++ compiler. What is found lies in target/fuzz; `cargo xtask test` runs each target for five seconds.
+    Fuzz(fuzz::FuzzArguments),
     /// Check formatting, lints, documentation links and the rules of the house.
     Lint(lint::LintArguments),
     /// Read a plugin configuration as the module would and print every mistake.
@@ -80,6 +85,7 @@ fn main() -> ExitCode {
         Task::Demo(arguments) => demo::run(arguments),
         Task::Run(arguments) => run::run(arguments),
         Task::Test(arguments) => test::command(&arguments),
+        Task::Fuzz(arguments) => fuzz::command(&arguments),
         Task::Lint(arguments) => lint::command(&arguments),
         Task::CheckConfig(arguments) => check_config::command(&arguments),
         Task::Gen => generate::command(),

@@ -7,7 +7,7 @@ use clap::Args;
 use envoy_harness::{NEWEST, OLDEST, python_venv};
 
 use crate::{
-    build, process,
+    build, fuzz, process,
     steps::{Report, Tally},
     workspace::{self, Package},
 };
@@ -31,6 +31,7 @@ enum Step {
     Envoy,
     Crates,
     Tools,
+    Fuzz,
     Expectations,
     Host,
     EnvoyNewest,
@@ -40,12 +41,13 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 11] = [
+    const ALL: [Step; 12] = [
         Self::Module,
         Self::Python,
         Self::Envoy,
         Self::Crates,
         Self::Tools,
+        Self::Fuzz,
         Self::Expectations,
         Self::Host,
         Self::EnvoyNewest,
@@ -61,6 +63,7 @@ impl Step {
             Self::Envoy => "envoy",
             Self::Crates => "crates",
             Self::Tools => "tools",
+            Self::Fuzz => "fuzz",
             Self::Expectations => "expectations",
             Self::Host => "host",
             Self::EnvoyNewest => "envoy-newest",
@@ -79,6 +82,7 @@ impl Step {
             Self::Tools => {
                 "the simulator, the load generator, the harness and this task runner".to_owned()
             }
+            Self::Fuzz => "every fuzz target over its corpus, for five seconds".to_owned(),
             Self::Expectations => {
                 "the second decoder agrees with the file of expectations".to_owned()
             }
@@ -101,6 +105,11 @@ impl Step {
         }
     }
 
+    /// What this machine lacks for a step that can be left out.
+    fn hindrance(self) -> Option<String> {
+        (self == Self::Fuzz).then(fuzz::hindrance).flatten()
+    }
+
     fn named(name: &str) -> Option<Step> {
         Self::ALL.into_iter().find(|step| step.name() == name)
     }
@@ -109,7 +118,7 @@ impl Step {
 /// What to test.
 #[derive(Args, Debug)]
 pub(crate) struct TestArguments {
-    /// Run this step alone, with the steps it needs: module, python, envoy, crates, tools, expectations,
+    /// Run this step alone, with the steps it needs: module, python, envoy, crates, tools, fuzz, expectations,
     /// host, envoy-newest, envoy-oldest, demo or real.
     #[arg(long, value_name = "STEP", value_parser = Step::ALL.map(Step::name))]
     only: Option<String>,
@@ -138,6 +147,8 @@ pub(crate) fn command(arguments: &TestArguments) -> Result<()> {
         let missing = step.needs().iter().find(|needed| !passed.contains(*needed));
         if let Some(missing) = missing {
             report.not_run(step.name(), &format!("{} failed", missing.name()));
+        } else if let Some(hindrance) = step.hindrance() {
+            report.not_run(step.name(), &hindrance);
         } else if report.step(step.name(), &step.purpose(), |tally| run.step(step, tally)) {
             passed.insert(step);
         }
@@ -199,6 +210,7 @@ impl Run {
                 &mut self.cargo_test(&self.named(&["tools", "xtask"])),
                 tally,
             ),
+            Step::Fuzz => fuzz::run_short(),
             Step::Expectations => {
                 let mut python = Command::new("python3");
                 python.current_dir(workspace::root());
