@@ -3,7 +3,7 @@
 //! The same file runs three ways: its callbacks straight into the observer, its callbacks into the built module in
 //! wasmtime, and as real HTTP through real Envoy.
 
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
@@ -11,7 +11,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    captures::Expected, module::workspace_root, scenario_bytes as wire_bytes,
+    captures::Expected,
+    module::workspace_root,
+    scenario_answer::Answer,
+    scenario_bytes::{self as wire_bytes, from_hex},
+    scenario_protobuf::Message,
     scripted_upstream::Lines,
 };
 
@@ -57,84 +61,12 @@ pub struct Request {
     pub json: Option<Value>,
     /// The body as it is.
     pub text: Option<String>,
-    /// The body as one gRPC message in hexadecimal digits.
-    pub grpc: Option<String>,
+    /// The body in hexadecimal digits.
+    pub hex: Option<String>,
+    /// The body as one gRPC message.
+    pub grpc: Option<Message>,
     /// The body is preceded by this many spaces.
     pub spaces_before: usize,
-}
-
-/// The answer of a scenario.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Answer {
-    /// The status.
-    #[serde(default = "ok")]
-    pub status: u16,
-    /// The content type; none, no such header.
-    #[serde(default)]
-    pub content_type: Option<String>,
-    /// More header lines.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// Milliseconds before the head.
-    #[serde(default)]
-    pub wait: u64,
-    /// The coding in which the body is sent, flushed after each part; it stands in `content-encoding` too.
-    #[serde(default)]
-    pub coding: Option<Coding>,
-    /// The parts of the body.
-    #[serde(default)]
-    pub steps: Vec<AnswerStep>,
-}
-
-/// A coding of a body.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Coding {
-    /// `gzip`.
-    Gzip,
-    /// `deflate`, in a zlib stream.
-    Deflate,
-    /// `br`.
-    Br,
-}
-
-/// One thing in the body of an answer.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum AnswerStep {
-    /// A pause in milliseconds.
-    Wait(u64),
-    /// A piece of text as it is.
-    Text(String),
-    /// Bytes in hexadecimal digits.
-    Hex(String),
-    /// One event of a stream whose data is this JSON, in a piece of its own.
-    Event(Value),
-    /// Several events in one piece.
-    Events(Vec<Value>),
-    /// One named event.
-    Named(String, Value),
-    /// A piece of JSON.
-    Json(Value),
-    /// The same text so many times in one piece.
-    Repeat(usize, String),
-    /// JSON documents, one a line, in one piece.
-    Lines(Vec<Value>),
-    /// A message of an AWS event stream: the type of its event, and its payload.
-    AwsEvent(String, Value),
-    /// The same, an exception.
-    AwsException(String, Value),
-    /// The same as an event, its last checksum wrong.
-    AwsCorrupt(String, Value),
-    /// A chunk of Bedrock's invoke stream, which holds this JSON in base64.
-    AwsChunk(Value),
-    /// A gRPC message in hexadecimal digits.
-    Grpc(String),
-    /// The same, said to be compressed by itself.
-    GrpcCompressed(String),
-    /// Trailer lines; nothing may follow.
-    Trailers(BTreeMap<String, String>),
 }
 
 /// How an exchange ends.
@@ -200,10 +132,26 @@ pub struct Expect {
     pub first_visible_token_ms: Option<u64>,
     /// Anomalies by kind.
     pub anomalies: BTreeMap<String, u64>,
+    /// The provider's name, where it is to be looked at.
+    pub provider: Option<String>,
+    /// What the server says of its own times.
+    pub server: ServerTimes,
+    /// What a load report says, by the observer's names for it, where the test of the observer itself is to look at it.
+    pub load: BTreeMap<String, f64>,
 }
 
-fn ok() -> u16 {
-    200
+/// Times that an answer's headers tell, in milliseconds.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerTimes {
+    /// In the queue.
+    pub queue_ms: Option<u64>,
+    /// To the first token.
+    pub first_token_ms: Option<u64>,
+    /// Computing.
+    pub processing_ms: Option<u64>,
+    /// In the server, where the test of the observer itself is to look at it: no metric has it.
+    pub total_ms: Option<u64>,
 }
 
 /// Every scenario, in the order of their names.
@@ -253,11 +201,23 @@ impl Scenario {
         if self.ending == Ending::UpstreamCloses && !self.http1_only {
             bail!("a connection closes under an answer in HTTP/1 only");
         }
-        let steps = self.answer.iter().flat_map(|answer| &answer.steps);
-        for step in steps {
-            step.bytes()?;
+        for content_type in [self.request.headers.get("content-type").cloned().flatten()]
+            .into_iter()
+            .chain(self.answer.iter().map(|answer| answer.content_type.clone()))
+            .flatten()
+        {
+            let is_web = content_type.starts_with("application/grpc-web");
+            if content_type.starts_with("application/grpc") && !is_web && !self.http2_only {
+                bail!("gRPC is spoken over HTTP/2 only");
+            }
         }
-        Ok(())
+        if let Some(digits) = &self.request.hex {
+            from_hex(digits)?;
+        }
+        if let Some(message) = &self.request.grpc {
+            message.bytes()?;
+        }
+        self.answer.as_ref().map_or(Ok(()), Answer::check)
     }
 
     /// The expectation in the form that captures have.
@@ -338,8 +298,11 @@ impl Request {
     /// The body.
     #[must_use]
     pub fn body(&self) -> Bytes {
-        if let Some(digits) = &self.grpc {
-            return wire_bytes::grpc_message(0, &from_hex(digits).unwrap_or_default());
+        if let Some(digits) = &self.hex {
+            return Bytes::from(from_hex(digits).unwrap_or_default());
+        }
+        if let Some(message) = &self.grpc {
+            return wire_bytes::grpc_message(0, &message.bytes().unwrap_or_default());
         }
         let mut body = " ".repeat(self.spaces_before);
         if let Some(json) = &self.json {
@@ -348,139 +311,6 @@ impl Request {
         body.push_str(self.text.as_deref().unwrap_or_default());
         Bytes::from(body)
     }
-}
-
-impl Answer {
-    /// The header lines, framing left out.
-    #[must_use]
-    pub fn lines(&self) -> Lines {
-        let mut lines: Lines = self.headers.clone().into_iter().collect();
-        if let Some(content_type) = &self.content_type {
-            lines.push(("content-type".to_owned(), content_type.clone()));
-        }
-        if let Some(coding) = self.coding {
-            lines.push(("content-encoding".to_owned(), coding.name().to_owned()));
-        }
-        lines
-    }
-
-    /// The trailer lines, where there are any.
-    #[must_use]
-    pub fn trailers(&self) -> Option<Lines> {
-        self.steps.iter().find_map(|step| match step {
-            AnswerStep::Trailers(lines) => Some(lines.clone().into_iter().collect()),
-            _ => None,
-        })
-    }
-
-    /// The pieces of the body, each with how long after the head it comes.
-    #[must_use]
-    pub fn pieces(&self) -> Vec<(Duration, Bytes)> {
-        let mut at = Duration::ZERO;
-        let mut pieces = Vec::new();
-        for step in &self.steps {
-            if let AnswerStep::Wait(milliseconds) = step {
-                at += Duration::from_millis(*milliseconds);
-            } else if let Ok(Some(bytes)) = step.bytes() {
-                pieces.push((at, bytes));
-            }
-        }
-        match self.coding {
-            Some(coding) => wire_bytes::compress(coding, &pieces),
-            None => pieces,
-        }
-    }
-
-    /// How long the body is.
-    #[must_use]
-    pub fn body_bytes(&self) -> u64 {
-        self.pieces()
-            .iter()
-            .map(|(_, bytes)| bytes.len() as u64)
-            .sum()
-    }
-}
-
-impl Coding {
-    /// The name in `content-encoding`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Coding::Gzip => "gzip",
-            Coding::Deflate => "deflate",
-            Coding::Br => "br",
-        }
-    }
-}
-
-impl AnswerStep {
-    /// The bytes of a piece; nothing for a step that is none.
-    fn bytes(&self) -> Result<Option<Bytes>> {
-        let text = match self {
-            AnswerStep::Wait(_) | AnswerStep::Trailers(_) => return Ok(None),
-            AnswerStep::Text(text) => text.clone(),
-            AnswerStep::Event(data) => event(None, data),
-            AnswerStep::Events(several) => several.iter().map(|data| event(None, data)).collect(),
-            AnswerStep::Named(name, data) => event(Some(name), data),
-            AnswerStep::Json(json) => json.to_string(),
-            AnswerStep::Repeat(times, text) => text.repeat(*times),
-            AnswerStep::Lines(documents) => documents
-                .iter()
-                .map(|document| format!("{document}\n"))
-                .collect(),
-            AnswerStep::AwsEvent(kind, payload) => {
-                return Ok(Some(wire_bytes::aws_message("event", kind, payload)));
-            }
-            AnswerStep::AwsException(kind, payload) => {
-                return Ok(Some(wire_bytes::aws_message("exception", kind, payload)));
-            }
-            AnswerStep::AwsCorrupt(kind, payload) => {
-                let mut bytes = wire_bytes::aws_message("event", kind, payload).to_vec();
-                if let Some(last) = bytes.last_mut() {
-                    *last ^= 1;
-                }
-                return Ok(Some(Bytes::from(bytes)));
-            }
-            AnswerStep::AwsChunk(model_event) => {
-                let chunk = wire_bytes::wrapped_in_base64(model_event);
-                return Ok(Some(wire_bytes::aws_message("event", "chunk", &chunk)));
-            }
-            AnswerStep::Grpc(digits) => {
-                return Ok(Some(wire_bytes::grpc_message(0, &from_hex(digits)?)));
-            }
-            AnswerStep::GrpcCompressed(digits) => {
-                return Ok(Some(wire_bytes::grpc_message(1, &from_hex(digits)?)));
-            }
-            AnswerStep::Hex(digits) => return Ok(Some(Bytes::from(from_hex(digits)?))),
-        };
-        Ok(Some(Bytes::from(text)))
-    }
-}
-
-/// A server-sent event; data that is a string stands as it is, such as `[DONE]`.
-fn event(name: Option<&str>, data: &Value) -> String {
-    let name = name
-        .map(|name| format!("event: {name}\n"))
-        .unwrap_or_default();
-    let data = data
-        .as_str()
-        .map_or_else(|| data.to_string(), str::to_owned);
-    format!("{name}data: {data}\n\n")
-}
-
-fn from_hex(digits: &str) -> Result<Vec<u8>> {
-    let digits: Vec<u32> = digits
-        .chars()
-        .filter(|character| !character.is_whitespace())
-        .map(|character| character.to_digit(16).context("no hexadecimal digit"))
-        .collect::<Result<_>>()?;
-    digits
-        .chunks(2)
-        .map(|pair| match pair {
-            [high, low] => Ok(u8::try_from(high * 16 + low)?),
-            _ => bail!("an odd number of hexadecimal digits"),
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -498,21 +328,5 @@ mod tests {
                 scenario.name
             );
         }
-    }
-
-    #[test]
-    fn every_step_has_its_bytes() {
-        fn check(step: &str, bytes: &str) {
-            let step: AnswerStep = serde_json::from_str(step).unwrap();
-            assert_eq!(step.bytes().unwrap().unwrap(), bytes.as_bytes());
-        }
-        check(r#"{"event": {"a": 1}}"#, "data: {\"a\":1}\n\n");
-        check(r#"{"event": "[DONE]"}"#, "data: [DONE]\n\n");
-        check(r#"{"events": [1, 2]}"#, "data: 1\n\ndata: 2\n\n");
-        check(r#"{"named": ["ping", {}]}"#, "event: ping\ndata: {}\n\n");
-        check(r#"{"hex": "41 4a"}"#, "AJ");
-        check(r#"{"repeat": [3, "ab"]}"#, "ababab");
-        let odd: AnswerStep = serde_json::from_str(r#"{"hex": "414"}"#).unwrap();
-        assert!(odd.bytes().is_err());
     }
 }

@@ -1,37 +1,57 @@
-//! The bytes of a scenario's answer that are no text: messages of AWS event streams, compressed bodies.
+//! The bytes of a scenario that are no text: messages of AWS event streams and of gRPC, compressed bodies.
 
-use std::{io::Write, time::Duration};
+use std::io::Write;
 
+use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use flate2::{
     Compression,
     write::{GzEncoder, ZlibEncoder},
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::scenario::Coding;
+/// A coding of a body.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Coding {
+    /// `gzip`.
+    Gzip,
+    /// `deflate`, in a zlib stream.
+    Deflate,
+    /// `br`.
+    Br,
+    /// `zstd`.
+    Zstd,
+}
 
-/// A message of an AWS event stream, its checksums right.
+impl Coding {
+    /// The name in `content-encoding`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Br => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+}
+
+/// A message of an AWS event stream with these headers besides its type, its checksums right.
 #[must_use]
-pub fn aws_message(message_type: &str, kind: &str, payload: &Value) -> Bytes {
-    let kind_header = if message_type == "event" {
-        ":event-type"
-    } else {
-        ":exception-type"
-    };
+pub fn aws_message(message_type: &str, told: &[(&str, &str)], payload: &str) -> Bytes {
     let mut headers = Vec::new();
-    for (name, value) in [
-        (":message-type", message_type),
-        (kind_header, kind),
-        (":content-type", "application/json"),
-    ] {
+    let first = [(":message-type", message_type)];
+    let last = [(":content-type", "application/json")];
+    let last = last.iter().filter(|_| !payload.is_empty());
+    for (name, value) in first.iter().chain(told).chain(last) {
         headers.push(name.len() as u8);
         headers.extend(name.bytes());
         headers.push(7);
         headers.extend((value.len() as u16).to_be_bytes());
         headers.extend(value.bytes());
     }
-    let payload = payload.to_string();
     let total = headers.len() + payload.len() + 16;
     let mut message = Vec::new();
     message.extend((total as u32).to_be_bytes());
@@ -75,9 +95,8 @@ pub fn wrapped_in_base64(model_event: &Value) -> Value {
     json!({"bytes": text, "p": "abcdefghijklmnopqrstuvwxyz"})
 }
 
-/// The same pieces in a coding, flushed after each; what only the end brings comes with the last.
-#[must_use]
-pub fn compress(coding: Coding, pieces: &[(Duration, Bytes)]) -> Vec<(Duration, Bytes)> {
+/// Puts pieces into a coding, flushed after each; what only the end brings comes with the last.
+pub fn compress(coding: Coding, pieces: &mut [&mut Bytes]) {
     match coding {
         Coding::Gzip => encode(
             GzEncoder::new(Vec::new(), Compression::default()),
@@ -97,27 +116,54 @@ pub fn compress(coding: Coding, pieces: &[(Duration, Bytes)]) -> Vec<(Duration, 
             brotli::CompressorWriter::get_mut,
             brotli::CompressorWriter::into_inner,
         ),
+        Coding::Zstd => {
+            // Level and window are a server's, and right ones, so there is an encoder.
+            if let Ok(encoder) = zstd::Encoder::new(Vec::new(), 3) {
+                encode(encoder, pieces, zstd::Encoder::get_mut, |encoder| {
+                    encoder.finish().unwrap_or_default()
+                });
+            }
+        }
     }
 }
 
 fn encode<W: Write>(
     mut encoder: W,
-    pieces: &[(Duration, Bytes)],
+    pieces: &mut [&mut Bytes],
     output: impl Fn(&mut W) -> &mut Vec<u8>,
     finish: impl FnOnce(W) -> Vec<u8>,
-) -> Vec<(Duration, Bytes)> {
+) {
     let mut encoded = Vec::new();
-    for (at, piece) in pieces {
+    for piece in pieces.iter() {
         // A Vec refuses nothing.
         let _ = encoder.write_all(piece).and_then(|()| encoder.flush());
-        encoded.push((*at, std::mem::take(output(&mut encoder))));
+        encoded.push(std::mem::take(output(&mut encoder)));
     }
     let rest = finish(encoder);
-    if let Some((_, last)) = encoded.last_mut() {
+    if let Some(last) = encoded.last_mut() {
         last.extend(rest);
     }
-    encoded
-        .into_iter()
-        .map(|(at, piece)| (at, Bytes::from(piece)))
+    for (piece, bytes) in pieces.iter_mut().zip(encoded) {
+        **piece = Bytes::from(bytes);
+    }
+}
+
+/// The bytes that hexadecimal digits stand for; white space says nothing.
+///
+/// # Errors
+///
+/// When something is no digit, or a digit lacks its pair.
+pub fn from_hex(digits: &str) -> Result<Vec<u8>> {
+    let digits: Vec<u32> = digits
+        .chars()
+        .filter(|character| !character.is_whitespace())
+        .map(|character| character.to_digit(16).context("no hexadecimal digit"))
+        .collect::<Result<_>>()?;
+    digits
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Ok(u8::try_from(high * 16 + low)?),
+            _ => bail!("an odd number of hexadecimal digits"),
+        })
         .collect()
 }

@@ -11,11 +11,13 @@ use envoy_harness::{HttpFilter, Listener, Route, Upstream};
 use serde_json::json;
 
 use crate::{
-    capture_facts::{FIRST_TOKEN, Moved, scenario_differences},
+    capture_facts::{FIRST_TOKEN, Moved},
     envoy_rig::{EnvoyRig, RigPlan},
     metric_assert::Exposition,
     module::built_module,
-    scenario::{AnswerStep, Ending, Scenario},
+    scenario::{Ending, Scenario},
+    scenario_answer::Part,
+    scenario_checks::differences,
     scripted_upstream::{AnswerFraming, Finish, Gate, Script, ScriptedUpstream, Step},
     test_client::{Answer, Ask, Http1Client, Http2Client, Leave, Upload},
 };
@@ -129,7 +131,7 @@ impl ScenarioBed {
             before,
             after: &after,
         };
-        let mut found = scenario_differences(moved, scenario);
+        let mut found = differences(moved, scenario);
         if let Some(least) = scenario.expect.first_token_ms {
             let measured = moved.total(&format!("{FIRST_TOKEN}_sum"), &[]) * 1e3;
             let most = (answer.ended - answer.started).as_secs_f64() * 1e3;
@@ -154,7 +156,7 @@ impl ScenarioBed {
         let address = *self.listeners.get(name).context("no such listener")?;
         let mut ask = Ask::new(scenario.request.method(), scenario.request.path());
         ask.headers = scenario.request.lines();
-        if scenario.request.method() == "POST" {
+        if scenario.request.method() != "GET" {
             ask.upload = Upload::Whole(scenario.request.body());
         }
         if scenario.ending == Ending::ClientLeaves {
@@ -243,6 +245,7 @@ fn script(scenario: &Scenario) -> Script {
     if let Some(answer) = &scenario.answer {
         let whole = scenario.ending == Ending::Complete
             && answer.trailers().is_none()
+            && !scenario.expect.stream
             && answer.content_type.as_deref() != Some("text/event-stream");
         let framing = if whole {
             AnswerFraming::Length(answer.body_bytes())
@@ -255,18 +258,11 @@ fn script(scenario: &Scenario) -> Script {
             headers: answer.lines(),
             framing,
         });
-        let mut pieces = answer.pieces().into_iter();
-        for step in &answer.steps {
-            match step {
-                AnswerStep::Wait(milliseconds) => {
-                    steps.push(Step::Wait(Duration::from_millis(*milliseconds)));
-                }
-                AnswerStep::Trailers(lines) => {
-                    steps.push(Step::Trailers(lines.clone().into_iter().collect()));
-                }
-                _ => steps.extend(pieces.next().map(|(_, bytes)| Step::Data(bytes))),
-            }
-        }
+        steps.extend(answer.parts().into_iter().map(|part| match part {
+            Part::Wait(pause) => Step::Wait(pause),
+            Part::Data(bytes) => Step::Data(bytes),
+            Part::Trailers(lines) => Step::Trailers(lines),
+        }));
     }
     let finish = match scenario.ending {
         Ending::ClientLeaves | Ending::RouteTimeout => Finish::Stall,

@@ -5,13 +5,36 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeMap;
+
 use host_tests::{
-    capture_facts::{Moved, scenario_differences},
+    capture_facts::Moved,
     metric_assert::Exposition,
     scenario::{Scenario, load},
+    scenario_checks,
     scenario_native::{Native, page, run},
 };
-use request_observer::Purpose;
+use request_observer::{Purpose, RequestRecord};
+
+/// What a load report beside the answer says, by the names that the observer has for it.
+fn load_of(record: &RequestRecord) -> BTreeMap<String, f64> {
+    let Some(report) = &record.telemetry.orca else {
+        return BTreeMap::new();
+    };
+    [
+        ("cpu_utilization", report.cpu_utilization),
+        ("mem_utilization", report.mem_utilization),
+        ("application_utilization", report.application_utilization),
+        ("requests_per_second", report.requests_per_second),
+        ("kv_cache_utilization", report.kv_cache_utilization),
+        ("requests_waiting", report.requests_waiting),
+        ("requests_running", report.requests_running),
+        ("max_token_capacity", report.max_token_capacity),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .collect()
+}
 
 /// Everything that the record says and the scrape may not show.
 fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
@@ -43,6 +66,11 @@ fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
             if let Some(api) = &expect.api {
                 compare("api", api.clone(), record.api.as_str().to_owned());
             }
+            compare(
+                "load",
+                format!("{:?}", expect.load),
+                format!("{:?}", load_of(record)),
+            );
             let reason = record.finish_reason.map(|reason| reason.as_str());
             compare(
                 "finish reason",
@@ -52,6 +80,11 @@ fn record_differences(scenario: &Scenario, native: &Native) -> Vec<String> {
             let milliseconds = |nanos: Option<u64>| nanos.map(|nanos| nanos / 1_000_000);
             let durations = &record.durations;
             for (what, expected, seen) in [
+                (
+                    "time in the server",
+                    expect.server.total_ms,
+                    record.telemetry.total_nanos,
+                ),
                 (
                     "first token",
                     expect.first_token_ms,
@@ -84,7 +117,7 @@ fn check(cut: usize) {
         let native = run(scenario, cut);
         let text = page(&native);
         let after = Exposition::parse(&text).unwrap();
-        let mut found = scenario_differences(
+        let mut found = scenario_checks::differences(
             Moved {
                 before: &empty,
                 after: &after,

@@ -8,10 +8,11 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use host_tests::{
-    capture_facts::{Moved, scenario_differences},
+    capture_facts::Moved,
     metric_assert::Exposition,
     scenario::{Scenario, load},
     scenario_callbacks::Callback,
+    scenario_checks,
     scripted_upstream::Lines,
     wasmtime_host::{
         Stream,
@@ -121,7 +122,7 @@ fn differences(scenario: &Scenario) -> Vec<String> {
     }
     let page = worker.page().unwrap();
     let empty = Exposition::default();
-    found.extend(scenario_differences(
+    found.extend(scenario_checks::differences(
         Moved {
             before: &empty,
             after: &page,
