@@ -28,7 +28,7 @@ path is told by its end, so whatever a gateway puts before it does no harm. The 
 | `application/grpc`, with any suffix | gRPC messages; `grpc-status` from trailers, or from headers where nothing else came |
 | anything else | not read: durations and outcome alone, usage reason `unknown_type` |
 
-`content-encoding` `gzip`, `deflate` and `br` is undone for reading only; the client gets the bytes as they were. Bounds
+`content-encoding` `gzip`, `deflate`, `br` and `zstd` is undone for reading only; the client gets the bytes as they were. Bounds
 on output, density and memory, and what is counted when one is reached, are in `docs/METRICS.md` under the usage reasons
 `compressed` and `decompression_given_up` and the anomalies `compression_corrupt` and `compression_limit`.
 

@@ -2,7 +2,7 @@
 
 use request_observer::{AnomalyKind, Api, Outcome, Purpose, SkipReason, UsageReason, UsageStatus};
 
-use crate::own::SLOT_STATES;
+use crate::own::{EXPORT_SIGNALS, SLOT_STATES};
 
 /// A label of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,10 @@ pub enum LabelValues {
     HostCall,
     /// The module's version.
     Version,
+    /// What was pushed.
+    Signal,
+    /// How a push ended.
+    ExportResult,
 }
 
 const fn label(name: &'static str, tag: &'static str, values: LabelValues) -> Label {
@@ -119,6 +123,8 @@ pub(crate) const SKIP_REASON: Label = label("reason", "reason", LabelValues::Ski
 pub(crate) const SLOT_STATE: Label = label("state", "state", LabelValues::SlotState);
 pub(crate) const HOST_CALL: Label = label("call", "call", LabelValues::HostCall);
 pub(crate) const VERSION: Label = label("version", "module_version", LabelValues::Version);
+pub(crate) const SIGNAL: Label = label("signal", "signal", LabelValues::Signal);
+pub(crate) const EXPORT_RESULT: Label = label("result", "result", LabelValues::ExportResult);
 
 /// Every label, each once.
 pub(crate) const ALL: &[Label] = &[
@@ -153,6 +159,8 @@ pub(crate) const ALL: &[Label] = &[
     SLOT_STATE,
     HOST_CALL,
     VERSION,
+    SIGNAL,
+    EXPORT_RESULT,
 ];
 
 /// What the proxy's own stats call a label.
@@ -176,6 +184,7 @@ impl LabelValues {
             | LabelValues::RequestHeader
             | LabelValues::Error
             | LabelValues::HostCall
+            | LabelValues::ExportResult
             | LabelValues::Version => None,
             LabelValues::Operation => {
                 let mut operations: Vec<_> = Api::ALL.into_iter().map(Api::operation).collect();
@@ -225,6 +234,7 @@ impl LabelValues {
                 Some(reasons)
             }
             LabelValues::SlotState => Some(SLOT_STATES.to_vec()),
+            LabelValues::Signal => Some(EXPORT_SIGNALS.to_vec()),
         }
     }
 
@@ -250,6 +260,7 @@ impl LabelValues {
             }
             LabelValues::HostCall => "the calls that the module makes to the proxy",
             LabelValues::Version => "the module's version",
+            LabelValues::ExportResult => "`success`, `partial_success`, or the kind of failure",
             _ => "a closed list",
         }
     }

@@ -9,8 +9,11 @@ use crate::table::Row;
 /// The conditions of a worker's place in shared data, in the order of the documentation.
 pub const SLOT_STATES: [&str; 5] = ["live", "stale", "sealed", "free", "unreadable"];
 
+/// What can be pushed, in the words of OpenTelemetry.
+pub const EXPORT_SIGNALS: [&str; 3] = ["metrics", "traces", "logs"];
+
 /// The version that the build info shows; it is one for the whole workspace.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Catalog {
     /// Counts requests that were not watched.
@@ -36,6 +39,31 @@ impl Catalog {
     /// One while a configuration is refused, else zero.
     pub fn config_rejected(&self, registry: &mut Registry) -> SeriesId {
         self.series(registry, self.place(Row::ConfigRejected), &[])
+    }
+
+    /// Counts calls to a receiver; `signal` is one of [`EXPORT_SIGNALS`], `result` comes from a closed list.
+    pub fn exports(
+        &self,
+        registry: &mut Registry,
+        signal: &'static str,
+        result: &'static str,
+    ) -> SeriesId {
+        self.series(registry, self.place(Row::Export), &[signal, result])
+    }
+
+    /// Times calls to a receiver, in nanoseconds.
+    pub fn export_duration(&self, registry: &mut Registry, signal: &'static str) -> SeriesId {
+        self.series(registry, self.place(Row::ExportDuration), &[signal])
+    }
+
+    /// Counts what a receiver refused of what it took.
+    pub fn export_rejected(&self, registry: &mut Registry, signal: &'static str) -> SeriesId {
+        self.series(registry, self.place(Row::ExportRejected), &[signal])
+    }
+
+    /// Counts what was given up before it was delivered.
+    pub fn export_dropped(&self, registry: &mut Registry, signal: &'static str) -> SeriesId {
+        self.series(registry, self.place(Row::ExportDropped), &[signal])
     }
 
     /// Sets what this worker's virtual machine shows of itself: its version, its memory, its series, and the size of

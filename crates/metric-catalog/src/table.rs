@@ -58,6 +58,10 @@ pub(crate) enum Row {
     Slots,
     HostErrors,
     ConfigRejected,
+    Export,
+    ExportDuration,
+    ExportRejected,
+    ExportDropped,
 }
 
 /// How many rows there are.
@@ -208,7 +212,7 @@ impl Definition {
 }
 
 // A row without a name, or a name without a row, does not compile.
-const _: () = assert!(Row::ConfigRejected as usize + 1 == ROWS);
+const _: () = assert!(Row::ExportDropped as usize + 1 == ROWS);
 
 #[cfg(test)]
 mod tests {
@@ -257,6 +261,8 @@ mod tests {
             (Row::BuildInfo, "inferometer.build.info"),
             (Row::Slots, "inferometer.slots"),
             (Row::ConfigRejected, "inferometer.config.rejected"),
+            (Row::Export, "inferometer.export"),
+            (Row::ExportDropped, "inferometer.export.dropped"),
         ] {
             assert_eq!(names.get(row as usize), Some(&name));
         }

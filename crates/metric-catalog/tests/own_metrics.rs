@@ -195,3 +195,31 @@ fn nothing_is_moved_where_the_profile_is_off() {
     registry.shift_gauge(series, 1);
     assert_eq!(registry.series_count(), 0);
 }
+
+#[test]
+fn an_export_is_counted_by_signal_and_result_and_what_was_lost_by_signal() {
+    let (catalog, mut registry) = new();
+    let series = catalog.exports(&mut registry, "metrics", "success");
+    registry.add(series, 1);
+    let series = catalog.export_duration(&mut registry, "metrics");
+    registry.observe(series, 30_000_000);
+    let series = catalog.export_rejected(&mut registry, "traces");
+    registry.add(series, 2);
+    let series = catalog.export_dropped(&mut registry, "logs");
+    registry.add(series, 3);
+    for (name, labels, count) in [
+        (
+            "inferometer.export",
+            &[("signal", "metrics"), ("result", "success")] as &[_],
+            1,
+        ),
+        ("inferometer.export.rejected", &[("signal", "traces")], 2),
+        ("inferometer.export.dropped", &[("signal", "logs")], 3),
+    ] {
+        let expected = SeriesValue::Counter(count);
+        check(&mut registry, name, labels, expected);
+    }
+    let snapshot = registry.snapshot();
+    let duration = snapshot.value("inferometer.export.duration", &[("signal", "metrics")]);
+    assert_eq!(duration.map(|value| value.count()), Some(1));
+}

@@ -39,7 +39,7 @@ fn profiles_switch_whole_groups_and_the_module_itself_stays() {
     };
     let own = count(&off, "inferometer.");
     assert_eq!(families(&off).len(), own);
-    assert_eq!(own, 13);
+    assert_eq!(own, 17);
     let gen_ai = CatalogSettings {
         inference: false,
         ..CatalogSettings::default()

@@ -9,7 +9,7 @@ pub(crate) fn bucket_of(bounds: &[u64], value: u64) -> usize {
 ///
 /// All that is known of a count is its bucket, so it goes where the bucket's upper bound would: to the smallest
 /// bound that is not below it, else to `+Inf`. No count is lost, none moves to a bucket that claims to be faster.
-pub fn rebin(
+pub(crate) fn rebin(
     from_bounds: &[u64],
     counts: &[u64],
     to_bounds: &[u64],

@@ -70,6 +70,7 @@ mod buckets;
 mod family;
 mod family_entry;
 mod label_value;
+mod measured;
 mod registry;
 mod reshape;
 mod series_table;
@@ -80,8 +81,8 @@ mod snapshot_read;
 mod strings;
 mod subtract;
 
-pub use buckets::rebin;
 pub use family::{FamilyDef, FamilyId, Kind, Limits, MAX_LABELS, SeriesId};
+pub use measured::Measured;
 pub use registry::Registry;
 pub use snapshot::{Family, Series, SeriesValue, Snapshot};
 pub use snapshot_codec::DecodeError;

@@ -59,6 +59,7 @@ pub const HISTOGRAMS: &[Histogram] = &[
     seconds("inference.server.queue_time"),
     seconds("inference.server.time_to_first_token"),
     seconds("inference.server.processing_time"),
+    seconds("inferometer.export.duration"),
 ];
 
 /// Every metric that `envoy_stats` can mirror to the proxy's own stats; `true` mirrors them all.

@@ -93,8 +93,9 @@ pub(crate) fn write_group(
     write_head(out, group, format, help)?;
     let mut bounds = BoundTexts::default();
     for row in rows(&group.entries) {
-        let Row { labels, scale, .. } = &row;
-        match &row.value {
+        let Row { labels, measured } = &row;
+        let scale = &measured.scale;
+        match &measured.value {
             SeriesValue::Counter(sum) => {
                 write_sample_name(out, &group.name, "_total", labels)?;
                 write_scaled(out, *sum, *scale)?;
@@ -106,7 +107,7 @@ pub(crate) fn write_group(
                 out.write_char('\n')?;
             }
             SeriesValue::Histogram { counts, sum } => {
-                bounds.prepare(row.bounds, *scale, format)?;
+                bounds.prepare(measured.bounds, *scale, format)?;
                 write_histogram(out, &group.name, &row, (counts, *sum), &bounds)?;
             }
         }
@@ -166,7 +167,7 @@ fn write_histogram(
         out.write_char('\n')?;
     }
     write_sample_name(out, name, "_sum", &row.labels)?;
-    write_scaled(out, sum, row.scale)?;
+    write_scaled(out, sum, row.measured.scale)?;
     out.write_char('\n')?;
     write_sample_name(out, name, "_count", &row.labels)?;
     write_whole(out, cumulative)?;

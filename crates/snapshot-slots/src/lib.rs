@@ -13,7 +13,7 @@
 //!   the sealed slot; from then on, the base. At no moment is it counted twice or not at all.
 //! - A worker that was only asleep finds its slot sealed at its next publish. It takes a slot of a
 //!   new generation and goes on with what it has counted since its last successful publish.
-//! - Readers ([`read`]) merge the base and every slot that the base has not taken in. Gauges count
+//! - Readers ([`read`], or [`Reading`] a slot at a time) merge the base and every slot that the base has not taken in. Gauges count
 //!   only while the heartbeat is fresh; counters and histograms always do.
 //!
 //! # What this crate does not do
@@ -26,6 +26,7 @@
 //! At most [`SLOT_LIMIT`] slots; a worker that finds none free keeps counting and tries again.
 
 mod base;
+mod census;
 mod heartbeat;
 mod publisher;
 mod reader;
@@ -34,7 +35,8 @@ mod slot;
 pub use base::Base;
 pub use heartbeat::{DEAD_AFTER_NANOS, Heartbeat, MISSED_BEATS};
 pub use publisher::{Publication, Publisher};
-pub use reader::{Census, View, leads, maintain, read};
+pub use census::{Census, leads, maintain};
+pub use reader::{Reading, View, read};
 pub use slot::{Slot, State};
 
 /// The key that holds what the workers that are gone have counted.

@@ -1,29 +1,16 @@
-//! The readers' side: adding it all up, and folding the slots of workers that are gone.
+//! The readers' side: adding it all up, at once or one slot at a time.
+
+use std::collections::VecDeque;
 
 use metric_registry::{Gauges, Snapshot};
 
 use crate::base::Base;
-use crate::heartbeat::Heartbeat;
-use crate::slot::{Slot, State};
-use crate::{BASE_KEY, CREATE_IF_ABSENT, SLOT_LIMIT, SharedData, Written, heartbeat_key, slot_key};
+use crate::census::{Census, Condition, visit_slot};
+use crate::slot::Slot;
+use crate::{BASE_KEY, SLOT_LIMIT, SharedData};
 
 /// How often a read starts again because a slot was folded meanwhile.
 const ATTEMPTS: usize = 4;
-
-/// How many slots are in which condition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Their workers are alive.
-    pub live: u64,
-    /// Their workers have missed beats.
-    pub stale: u64,
-    /// Nobody writes them any more, and they are not folded yet.
-    pub sealed: u64,
-    /// Folded into the base and free to be claimed.
-    pub free: u64,
-    /// Written by another version, or broken.
-    pub unreadable: u64,
-}
 
 /// All workers' counts in one.
 #[derive(Debug)]
@@ -40,226 +27,120 @@ pub struct View {
 ///
 /// Those of the shared data.
 pub fn read<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<View, D::Error> {
-    let mut attempts_left = ATTEMPTS;
+    let mut reading = Reading::begin(now_nanos, data)?;
     loop {
-        let before = data.get(BASE_KEY)?;
-        let base = before.as_ref().map(|(bytes, _)| Base::decode(bytes));
+        if let Some(view) = reading.step(data)? {
+            return Ok(view);
+        }
+    }
+}
+
+/// A read that takes in one slot at a time, for callers that may not be held up for as long as all of them take.
+///
+/// Slots may be written and folded between two steps: what is read is what each slot held when it was its turn, and
+/// nothing is counted twice or not at all.
+#[derive(Debug)]
+pub struct Reading {
+    now_nanos: u64,
+    attempts_left: usize,
+    attempt: Attempt,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    base: Base,
+    base_cas: Option<u32>,
+    census: Census,
+    snapshot: Snapshot,
+    /// What is merged first decides the buckets, so those who count now come before the rest.
+    of_the_past: VecDeque<Snapshot>,
+    next_slot: u32,
+}
+
+impl Reading {
+    /// Begins; `now_nanos` decides for the whole read whose gauges still count.
+    ///
+    /// # Errors
+    ///
+    /// Those of the shared data.
+    pub fn begin<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<Reading, D::Error> {
+        Ok(Reading {
+            now_nanos,
+            attempts_left: ATTEMPTS,
+            attempt: Attempt::begin(data)?,
+        })
+    }
+
+    /// Takes in one thing more; gives the view when that was the last.
+    ///
+    /// # Errors
+    ///
+    /// Those of the shared data; the read is then over.
+    pub fn step<D: SharedData>(&mut self, data: &mut D) -> Result<Option<View>, D::Error> {
+        if self.attempt.next_slot < SLOT_LIMIT {
+            self.attempt.take_slot(self.now_nanos, data)?;
+            return Ok(None);
+        }
+        if let Some(other) = self.attempt.of_the_past.pop_front() {
+            self.attempt.snapshot.merge(&other, Gauges::Ignore);
+            return Ok(None);
+        }
+        // A slot folded since the base was read, and claimed anew, would be missing from both sides: the base that was
+        // read is then no longer the one that stands.
+        let unchanged = data.get(BASE_KEY)?.map(|(_, cas)| cas) == self.attempt.base_cas;
+        self.attempts_left = self.attempts_left.saturating_sub(1);
+        if !unchanged && self.attempts_left > 0 {
+            self.attempt = Attempt::begin(data)?;
+            return Ok(None);
+        }
+        let attempt = &mut self.attempt;
+        let mut snapshot = std::mem::take(&mut attempt.snapshot);
+        snapshot.merge(attempt.base.snapshot(), Gauges::Ignore);
+        Ok(Some(View {
+            snapshot,
+            census: attempt.census,
+        }))
+    }
+}
+
+impl Attempt {
+    fn begin<D: SharedData>(data: &mut D) -> Result<Attempt, D::Error> {
+        let stored = data.get(BASE_KEY)?;
+        let base = stored.as_ref().map(|(bytes, _)| Base::decode(bytes));
         let mut census = Census::default();
-        let mut snapshot = Snapshot::default();
         if matches!(base, Some(None)) {
             census.unreadable = 1;
         }
-        let base = base.flatten().unwrap_or_default();
-        // What is merged first decides the buckets, so those who count now come before the rest.
-        let mut of_the_past = Vec::new();
-        each_slot(now_nanos, data, |visit| {
-            if !census.count(visit, &base) {
+        Ok(Attempt {
+            base: base.flatten().unwrap_or_default(),
+            base_cas: stored.map(|(_, cas)| cas),
+            census,
+            snapshot: Snapshot::default(),
+            of_the_past: VecDeque::new(),
+            next_slot: 0,
+        })
+    }
+
+    /// Takes in the next slot; behind the last one there are only absent ones.
+    fn take_slot<D: SharedData>(&mut self, now_nanos: u64, data: &mut D) -> Result<(), D::Error> {
+        let slot = self.next_slot;
+        let there = visit_slot(slot, now_nanos, data, |visit| {
+            if !self.census.count(visit, &self.base) {
                 return;
             }
             match visit.value.as_ref().and_then(Slot::read_snapshot) {
                 Some(other) if visit.condition == Condition::Fresh => {
-                    snapshot.merge(&other, Gauges::Add);
+                    self.snapshot.merge(&other, Gauges::Add);
                 }
-                Some(other) => of_the_past.push(other),
-                None => census.unreadable = census.unreadable.saturating_add(1),
+                Some(other) => self.of_the_past.push_back(other),
+                None => self.census.unreadable = self.census.unreadable.saturating_add(1),
             }
         })?;
-        for other in &of_the_past {
-            snapshot.merge(other, Gauges::Ignore);
-        }
-        snapshot.merge(base.snapshot(), Gauges::Ignore);
-        // A slot folded between the two reads, and claimed anew since, would be missing from both
-        // sides: the base that was read is then no longer the one that stands.
-        let unchanged = data.get(BASE_KEY)?.map(|(_, cas)| cas) == before.map(|(_, cas)| cas);
-        attempts_left = attempts_left.saturating_sub(1);
-        if unchanged || attempts_left == 0 {
-            return Ok(View { snapshot, census });
-        }
-    }
-}
-
-/// Whether this slot's worker is the one to do what only one should do: the lowest slot with a
-/// fresh heartbeat. Two may think so for a moment after one has died; none for at most three beats.
-///
-/// # Errors
-///
-/// Those of the shared data.
-pub fn leads<D: SharedData>(own: u32, now_nanos: u64, data: &mut D) -> Result<bool, D::Error> {
-    for slot in 0..own {
-        let beat = data.get(&heartbeat_key(slot))?;
-        let beat = beat.and_then(|(bytes, _)| Heartbeat::decode(&bytes));
-        if beat.is_some_and(|beat| beat.is_fresh(now_nanos)) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Looks over all slots; seals those whose workers are gone and folds what is sealed. Any worker
-/// may do it at any time, several at once too; it is enough if one does.
-///
-/// # Errors
-///
-/// Those of the shared data.
-pub fn maintain<D: SharedData>(now_nanos: u64, data: &mut D) -> Result<Census, D::Error> {
-    let mut base = match data.get(BASE_KEY)? {
-        None => Some((Base::default(), CREATE_IF_ABSENT)),
-        Some((bytes, cas)) => Base::decode(&bytes).map(|base| (base, cas)),
-    };
-    let mut census = Census::default();
-    let mut to_seal = Vec::new();
-    let mut to_fold = Vec::new();
-    let none = Base::default();
-    each_slot(now_nanos, data, |visit| {
-        let known = base.as_ref().map_or(&none, |(base, _)| base);
-        let counts = census.count(visit, known);
-        match visit.condition {
-            Condition::Dead => to_seal.push(visit.slot),
-            Condition::Sealed if counts => to_fold.push(visit.slot),
-            _ => {}
-        }
-    })?;
-    for slot in to_seal {
-        if seal(slot, now_nanos, data)? {
-            to_fold.push(slot);
-        }
-    }
-    if let Some((base, cas)) = &mut base {
-        fold(base, *cas, &to_fold, data)?;
-    }
-    Ok(census)
-}
-
-/// Seals one slot, unless its owner has come back; true where it is sealed now.
-fn seal<D: SharedData>(slot: u32, now_nanos: u64, data: &mut D) -> Result<bool, D::Error> {
-    let Some((bytes, cas)) = data.get(&slot_key(slot))? else {
-        return Ok(false);
-    };
-    let Some(value) = Slot::decode(&bytes) else {
-        return Ok(false);
-    };
-    if value.state == State::Sealed {
-        return Ok(true);
-    }
-    let beat = data.get(&heartbeat_key(slot))?;
-    if !beat_of(&value, beat.as_ref().map(|(bytes, _)| bytes.as_slice())).is_dead(now_nanos) {
-        return Ok(false);
-    }
-    let sealed = Slot {
-        state: State::Sealed,
-        ..value
-    };
-    Ok(data.set(&slot_key(slot), &sealed.encode(), cas)? == Written::Done)
-}
-
-/// Adds sealed slots to the base by one write; if others were faster, a later call does it.
-fn fold<D: SharedData>(
-    base: &mut Base,
-    cas: u32,
-    slots: &[u32],
-    data: &mut D,
-) -> Result<(), D::Error> {
-    let mut changed = false;
-    for &slot in slots {
-        if let Some((bytes, _)) = data.get(&slot_key(slot))?
-            && let Some(value) = Slot::decode(&bytes)
-            && value.state == State::Sealed
-            && !base.holds(slot, value.generation)
-        {
-            changed |= base.fold(slot, &value);
-        }
-    }
-    if changed && let Some(bytes) = base.encode() {
-        data.set(BASE_KEY, &bytes, cas)?;
-    }
-    Ok(())
-}
-
-impl Census {
-    /// Counts a slot; false where nothing is to be read there, or the base has it already.
-    fn count(&mut self, visit: &Visit<'_>, base: &Base) -> bool {
-        let is_folded = visit
-            .value
-            .is_some_and(|value| base.holds(visit.slot, value.generation));
-        let (counter, counts) = match visit.condition {
-            Condition::Fresh => (&mut self.live, true),
-            Condition::Silent | Condition::Dead => (&mut self.stale, true),
-            Condition::Sealed if is_folded => (&mut self.free, false),
-            Condition::Sealed => (&mut self.sealed, true),
-            Condition::Unreadable => (&mut self.unreadable, false),
+        self.next_slot = if there {
+            slot.saturating_add(1)
+        } else {
+            SLOT_LIMIT
         };
-        *counter = counter.saturating_add(1);
-        counts
-    }
-}
-
-/// How a slot was found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Condition {
-    /// Its worker is alive.
-    Fresh,
-    /// Its worker has missed beats.
-    Silent,
-    /// Its worker counts as gone.
-    Dead,
-    /// Nobody writes it any more.
-    Sealed,
-    /// Written by another version, or broken.
-    Unreadable,
-}
-
-/// A slot as it was found.
-struct Visit<'a> {
-    slot: u32,
-    /// Nothing where it cannot be read.
-    value: Option<Slot<'a>>,
-    condition: Condition,
-}
-
-/// Visits slots in order up to the first absent one: slots are claimed in order and never deleted.
-fn each_slot<D: SharedData>(
-    now_nanos: u64,
-    data: &mut D,
-    mut visit: impl FnMut(&Visit<'_>),
-) -> Result<(), D::Error> {
-    for slot in 0..SLOT_LIMIT {
-        let Some((bytes, _)) = data.get(&slot_key(slot))? else {
-            break;
-        };
-        let value = Slot::decode(&bytes);
-        let condition = match &value {
-            None => Condition::Unreadable,
-            Some(value) if value.state == State::Sealed => Condition::Sealed,
-            Some(value) => {
-                let beat = data.get(&heartbeat_key(slot))?;
-                let beat = beat_of(value, beat.as_ref().map(|(bytes, _)| bytes.as_slice()));
-                if beat.is_fresh(now_nanos) {
-                    Condition::Fresh
-                } else if beat.is_dead(now_nanos) {
-                    Condition::Dead
-                } else {
-                    Condition::Silent
-                }
-            }
-        };
-        visit(&Visit {
-            slot,
-            value,
-            condition,
-        });
-    }
-    Ok(())
-}
-
-/// The later of the heartbeat key and the time of the slot's own writing, because a worker that
-/// has just claimed a slot has not beaten there yet.
-fn beat_of(value: &Slot<'_>, beat: Option<&[u8]>) -> Heartbeat {
-    let beat = beat.and_then(Heartbeat::decode).unwrap_or(Heartbeat {
-        at_nanos: 0,
-        period_nanos: 1_000_000_000,
-    });
-    Heartbeat {
-        at_nanos: beat.at_nanos.max(value.written_at_nanos),
-        ..beat
+        Ok(())
     }
 }

@@ -24,6 +24,45 @@ pub struct HttpCall {
     pub timeout_ms: u32,
 }
 
+/// The answer to an HTTP call. The default one, without any headers, is how a failed call looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpCallAnswer {
+    /// The headers, `:status` among them.
+    pub headers: Pairs,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The trailers.
+    pub trailers: Pairs,
+}
+
+impl HttpCallAnswer {
+    /// An answer with these headers.
+    #[must_use]
+    pub fn of(headers: &[(&str, &str)], body: &[u8]) -> HttpCallAnswer {
+        HttpCallAnswer {
+            headers: pairs(headers),
+            body: body.to_vec(),
+            trailers: Pairs::new(),
+        }
+    }
+
+    /// The same answer with these trailers.
+    #[must_use]
+    pub fn and_trailers(self, trailers: &[(&str, &str)]) -> HttpCallAnswer {
+        HttpCallAnswer {
+            trailers: pairs(trailers),
+            ..self
+        }
+    }
+}
+
+fn pairs(texts: &[(&str, &str)]) -> Pairs {
+    texts
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()))
+        .collect()
+}
+
 /// A gRPC call that a module has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrpcCall {

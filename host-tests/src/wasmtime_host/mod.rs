@@ -32,8 +32,8 @@
 //!
 //! It moves no bytes and buffers nothing: [`Action::Pause`] is reported, not obeyed. Writes of headers
 //! and bodies, queues, gRPC streams and foreign functions can be imported and are traced, but answer
-//! as a real host does that withholds them. Of WASI there are only the clock and random bytes. A
-//! module that imports more is refused by the names of those imports.
+//! as a real host does that withholds them. Of WASI there are only the clock, random bytes and the
+//! environment. A module that imports more is refused by the names of those imports.
 
 pub mod bed;
 mod callbacks;
@@ -56,7 +56,7 @@ mod trace;
 mod vm;
 mod vm_state;
 
-pub use calls::{GrpcCall, HttpCall, Pairs};
+pub use calls::{GrpcCall, HttpCall, HttpCallAnswer, Pairs};
 pub use context::{LocalResponse, RootOptions};
 pub use host::Host;
 pub use imports::HOSTCALLS;

@@ -22,6 +22,8 @@ pub struct HostOptions {
     pub random_seed: u64,
     /// The clusters that an outbound call may name.
     pub clusters: BTreeSet<String>,
+    /// The environment's variables that are let through, each as `NAME=value`.
+    pub environment: Vec<String>,
 }
 
 impl Default for HostOptions {
@@ -31,6 +33,7 @@ impl Default for HostOptions {
             wall_nanos: 1_750_000_000_000_000_000,
             random_seed: 0x5EED_0F1B_ADD1_CE01,
             clusters: BTreeSet::new(),
+            environment: Vec::new(),
         }
     }
 }
@@ -55,6 +58,7 @@ pub(super) struct Process {
     pub(super) refusals: Refusals,
     pub(super) outbound: OutboundCalls,
     pub(super) log: Vec<LogLine>,
+    pub(super) environment: Vec<String>,
     random: u64,
     next_vm: u32,
 }
@@ -71,6 +75,7 @@ impl Process {
             refusals: Refusals::default(),
             outbound: OutboundCalls::new(options.clusters.clone()),
             log: Vec::new(),
+            environment: options.environment.clone(),
             // The generator would stay at zero.
             random: options.random_seed.max(1),
             next_vm: 0,

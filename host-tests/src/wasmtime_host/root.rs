@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::calls::Pairs;
+use super::calls::HttpCallAnswer;
 use super::context::{LocalResponse, Phase};
 use super::stream::Stream;
 use super::vm::{SharedVm, Vm};
@@ -76,18 +76,26 @@ impl Root {
         answer
     }
 
-    /// Answers an HTTP call of this root. No headers at all is how a failed call looks.
-    pub fn answer_http_call(&self, token: u32, headers: Pairs, body: &[u8]) {
-        let (header_count, size) = (counted(headers.len()), counted(body.len()));
-        let answer = CallAnswer {
-            headers,
-            body: body.to_vec(),
-            ..CallAnswer::default()
-        };
+    /// The number that outbound calls name this root by.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.id
+    }
+
+    /// Answers an HTTP call of this root.
+    pub fn answer_http_call(&self, token: u32, answer: HttpCallAnswer) {
+        let [headers, trailers] =
+            [&answer.headers, &answer.trailers].map(|pairs| counted(pairs.len()));
+        let size = counted(answer.body.len());
         let mut vm = self.body.borrow_mut();
-        vm.store.data_mut().call_answer = Some(answer);
+        vm.store.data_mut().call_answer = Some(CallAnswer {
+            headers: answer.headers,
+            body: answer.body,
+            trailers: answer.trailers,
+            ..CallAnswer::default()
+        });
         let call = ("proxy_on_http_call_response", self.id, Phase::CallResponse);
-        let arguments = (self.id, token, header_count, size, 0);
+        let arguments = (self.id, token, headers, size, trailers);
         vm.invoke(call, |callbacks| &callbacks.http_call_response, arguments);
         vm.store.data_mut().call_answer = None;
     }

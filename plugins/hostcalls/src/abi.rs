@@ -64,6 +64,9 @@ unsafe extern "C" {
 #[link(wasm_import_module = "wasi_snapshot_preview1")]
 unsafe extern "C" {
     pub(crate) fn clock_time_get(id: u32, precision: u64, time: *mut u64) -> u32;
+    pub(crate) fn random_get(bytes: *mut u8, size: usize) -> u32;
+    pub(crate) fn environ_sizes_get(count: *mut usize, size: *mut usize) -> u32;
+    pub(crate) fn environ_get(places: *mut usize, bytes: *mut u8) -> u32;
 }
 
 /// Takes over what the host has put into this module's memory.

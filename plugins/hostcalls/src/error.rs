@@ -48,6 +48,12 @@ calls! {
     RecordMetric = "record_metric",
     /// The answer to a scrape.
     SendLocalResponse = "send_local_response",
+    /// A request to another server.
+    HttpCall = "http_call",
+    /// Random bytes.
+    RandomGet = "random_get",
+    /// The environment.
+    EnvironGet = "environ_get",
 }
 
 /// A hostcall that did not answer `Ok`.

@@ -6,26 +6,30 @@
 //!
 //! # What this crate does not do
 //!
-//! It sends no HTTP or gRPC calls: their answers come back through the dispatcher of the
-//! `proxy-wasm` crate, which knows only calls sent by its own wrappers.
+//! It sends no gRPC calls: the proxy shows of their failures a code and a text, but not the trailers that tell when to
+//! try again. A gRPC request is an HTTP call here, framed by the caller.
 #![allow(
     unsafe_code,
     reason = "the ABI passes raw pointers; nothing outside this crate may"
 )]
 
 mod abi;
+mod call;
 mod clock;
 mod data;
 mod error;
 mod header_pairs;
 mod metric;
+mod process;
 mod stream;
 
+pub use call::{HttpRequest, dispatch_http_call};
 pub use clock::{monotonic_nanos, set_tick_period_millis, wall_nanos};
 pub use data::{set_shared_data, shared_data};
 pub use error::{Call, HostError};
 pub use header_pairs::{HeaderIter, HeaderPairs};
 pub use metric::{MetricKind, define_metric, increment_metric, record_metric};
+pub use process::{environment, random_bytes};
 pub use stream::{
     Body, Headers, body, header, headers, plugin_configuration, property, property_u64,
     send_local_response,

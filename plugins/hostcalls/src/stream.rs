@@ -16,6 +16,10 @@ pub enum Headers {
     Response = 2,
     /// The response's trailers; readable in their callback.
     ResponseTrailers = 3,
+    /// Those of the answer to an HTTP call; readable in its callback.
+    CallResponse = 6,
+    /// The trailers of that answer.
+    CallTrailers = 7,
 }
 
 /// Which body; readable in its own callback only.
@@ -26,6 +30,8 @@ pub enum Body {
     Request = 0,
     /// The response's.
     Response = 1,
+    /// That of the answer to an HTTP call.
+    CallResponse = 4,
 }
 
 /// The first value of a header, or nothing where it is absent.

@@ -6,7 +6,7 @@ use super::Complaint;
 use crate::workspace::Package;
 
 /// For each pure library, the packages of ours that it may know. A new library needs a row.
-const PURE: [(&str, &[&str]); 17] = [
+const PURE: [(&str, &[&str]); 18] = [
     ("json-scan", &[]),
     ("sse-parser", &[]),
     ("json-sequence", &[]),
@@ -36,6 +36,7 @@ const PURE: [(&str, &[&str]); 17] = [
         &["metric-registry", "prometheus-text", "request-observer"],
     ),
     ("prometheus-text", &["metric-registry"]),
+    ("otlp-encoding", &["metric-registry"]),
     ("name-admission", &[]),
     ("plugin-config", &["llm-payloads", "response-telemetry"]),
     ("snapshot-slots", &["metric-registry"]),

@@ -1,8 +1,11 @@
 //! What the module tells about itself.
 
-use super::{counter, gauge};
+use super::{counter, gauge, seconds};
 use crate::definition::{Base, Definition, Profile};
-use crate::label::{ANOMALY, HOST_CALL, Label, SKIP_REASON, SLOT_STATE, VERSION};
+use crate::label::{ANOMALY, EXPORT_RESULT, HOST_CALL, Label, SIGNAL, SKIP_REASON, SLOT_STATE, VERSION};
+
+/// From a receiver in the same node to one that is about to be given up.
+const EXPORT: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 const fn own(definition: Definition, own_labels: &'static [Label]) -> Definition {
     definition
@@ -11,7 +14,7 @@ const fn own(definition: Definition, own_labels: &'static [Label]) -> Definition
 }
 
 /// The rows, in the order of [`super::Row`].
-pub(crate) const TABLE: [Definition; 13] = [
+pub(crate) const TABLE: [Definition; 17] = [
     own(gauge("inferometer.build.info", "{worker}", "Workers that run this version of the module."), &[VERSION])
         .sampled("Each worker adds one. Two versions show while one replaces the other."),
     own(counter("inferometer.worker.starts", "{start}", "Workers that began to report."), &[]).sampled(
@@ -55,4 +58,18 @@ pub(crate) const TABLE: [Definition; 13] = [
         .sampled("Every call to the proxy that failed where it should not."),
     own(gauge("inferometer.config.rejected", "{worker}", "Workers that hold a configuration which was refused."), &[])
         .sampled("Each worker adds one while one of its configurations is refused and an earlier one, or none, is in force."),
+    own(counter("inferometer.export", "{call}", "Calls that pushed telemetry to an OTLP receiver, by how they ended."), &[SIGNAL, EXPORT_RESULT])
+        .sampled("Every call, when its answer came, or none. One export may take several calls, and several attempts."),
+    own(seconds("inferometer.export.duration", EXPORT, "Time from an OTLP call to its answer."), &[SIGNAL])
+        .sampled("Every call that was answered, well or not."),
+    own(
+        counter("inferometer.export.rejected", "{item}", "Data points, spans and log records that an OTLP receiver refused."),
+        &[SIGNAL],
+    )
+    .sampled("What the receiver states in an answer of partial success. They are not sent again."),
+    own(
+        counter("inferometer.export.dropped", "{item}", "Spans and log records that were given up before they were delivered."),
+        &[SIGNAL],
+    )
+    .sampled("Every one for which there was no room, or that the receiver refused. Metrics are never dropped: they are only late."),
 ];

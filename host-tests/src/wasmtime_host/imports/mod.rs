@@ -1,6 +1,7 @@
 //! The functions a module may import: those of the ABI, and a handful of WASI's.
 
 mod calls;
+mod environment;
 mod left_out;
 mod outside;
 mod shared;
@@ -58,6 +59,8 @@ pub const HOSTCALLS: &[&str] = &[
     "proxy_call_foreign_function",
     "clock_time_get",
     "random_get",
+    "environ_sizes_get",
+    "environ_get",
 ];
 
 /// What the real host lets through while a module starts or allocates.
@@ -76,6 +79,7 @@ pub(super) fn linker(module: &Module) -> wasmtime::Result<Linker<VmState>> {
     calls::link(&mut linker)?;
     left_out::link(&mut linker)?;
     time::link(&mut linker)?;
+    environment::link(&mut linker)?;
     Ok(linker)
 }
 
@@ -131,6 +135,15 @@ macro_rules! read_or_return {
     };
 }
 use read_or_return;
+
+/// The status of one of WASI's functions for a write that did or did not fit.
+fn wasi_written(fits: bool) -> u32 {
+    if fits {
+        super::status::OK
+    } else {
+        super::status::WASI_FAULT
+    }
+}
 
 /// The status for a write that did or did not fit.
 fn written(fits: bool) -> u32 {

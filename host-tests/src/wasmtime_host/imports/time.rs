@@ -2,7 +2,7 @@
 
 use wasmtime::Linker;
 
-use super::{ENV, WASI, answer, written};
+use super::{ENV, WASI, answer, wasi_written, written};
 use crate::wasmtime_host::context::Timer;
 use crate::wasmtime_host::memory::{Guest, write};
 use crate::wasmtime_host::status;
@@ -78,8 +78,4 @@ fn set_tick_period(state: &mut VmState, period_ms: u32) {
             due: now + period,
         });
     }
-}
-
-fn wasi_written(fits: bool) -> u32 {
-    if fits { 0 } else { status::WASI_FAULT }
 }
