@@ -343,3 +343,46 @@ async fn a_flood_of_model_names_is_capped_alike_on_all_workers() {
     ));
     rig.stop().await.unwrap();
 }
+
+/// Deflate of nothing: blocks that cost a table each and bring no output, ten bits long.
+fn blocks_of_nothing(bytes: usize) -> Vec<u8> {
+    let mut deflate = vec![0_u8; bytes];
+    let second_bit_of_each = (0..bytes * 8 / 10).map(|block| block * 10 + 1);
+    for bit in second_bit_of_each {
+        deflate[bit / 8] |= 1 << (bit % 8);
+    }
+    deflate
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compressed_body_that_is_made_to_be_slow_is_given_up() {
+    const BODY_BYTES: usize = 1 << 20;
+    /// To undo all of it takes half a minute.
+    const AT_MOST: Duration = Duration::from_secs(3);
+    let upstream = ScriptedUpstream::http1().await.unwrap();
+    let plan = RigPlan {
+        workers: 1,
+        ..RigPlan::default()
+    };
+    let rig = plan.start(upstream.address()).await.unwrap();
+    let head = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+    let body = [head, blocks_of_nothing(BODY_BYTES)].concat();
+    let mut hostile = answer("blocks of nothing", "text/event-stream", one(body));
+    for step in &mut hostile.script.steps {
+        if let Step::Head { headers, .. } = step {
+            headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+        }
+    }
+    let started = Instant::now();
+    send(&rig, &upstream, hostile).await;
+    let took = started.elapsed();
+    let scrape = rig.scrape_settled().await.unwrap();
+    let kind = [("kind", "compression_limit")];
+    let given_up = scrape.total("inferometer_stream_anomalies_total", &kind);
+    say(&format!(
+        "a megabyte of blocks of nothing passed in {took:?}"
+    ));
+    assert_eq!(given_up, Some(1.0));
+    assert!(took < AT_MOST, "{took:?}");
+    rig.stop().await.unwrap();
+}

@@ -259,7 +259,9 @@ fn metric(input: &MetricsInput, entries: Vec<Family<'_>>) -> Option<Metric> {
     };
     Some(Metric {
         name: first.name().to_owned(),
-        description: (input.describe)(first.name()).unwrap_or_default().to_owned(),
+        description: (input.describe)(first.name())
+            .unwrap_or_default()
+            .to_owned(),
         unit: first.unit().to_owned(),
         data: Some(data),
     })

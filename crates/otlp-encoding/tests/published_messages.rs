@@ -38,11 +38,32 @@ fn families() -> Vec<FamilyDef> {
     };
     let quarters = [250_000_000, SECOND];
     vec![
-        family("requests", Kind::Counter, "{request}", 1, &["model", "server.port"], &[]),
+        family(
+            "requests",
+            Kind::Counter,
+            "{request}",
+            1,
+            &["model", "server.port"],
+            &[],
+        ),
         family("cost", Kind::Counter, "1", 1_000_000, &["model"], &[]),
         family("in_flight", Kind::Gauge, "{request}", 1, &["model"], &[]),
-        family("duration", Kind::Histogram, "s", SECOND, &["model"], &quarters),
-        family("tokens", Kind::Histogram, "{token}", 1, &["model"], &[1, 4, 16]),
+        family(
+            "duration",
+            Kind::Histogram,
+            "s",
+            SECOND,
+            &["model"],
+            &quarters,
+        ),
+        family(
+            "tokens",
+            Kind::Histogram,
+            "{token}",
+            1,
+            &["model"],
+            &[1, 4, 16],
+        ),
     ]
 }
 
@@ -191,8 +212,14 @@ fn expected(snapshot: &Snapshot) -> BTreeMap<Series, (f64, f64)> {
 
 fn filled() -> Registry {
     let mut registry = Registry::new(families(), Limits::default(), START);
-    move_series(&mut registry, &[(0, 0, 3), (1, 1, 2_500_000), (2, 0, 7), (3, 0, 123_456_789)]);
-    move_series(&mut registry, &[(3, 1, 5 * SECOND), (4, 0, 4), (4, 0, 17), (0, 2, 1)]);
+    move_series(
+        &mut registry,
+        &[(0, 0, 3), (1, 1, 2_500_000), (2, 0, 7), (3, 0, 123_456_789)],
+    );
+    move_series(
+        &mut registry,
+        &[(3, 1, 5 * SECOND), (4, 0, 4), (4, 0, 17), (0, 2, 1)],
+    );
     registry
 }
 
@@ -234,7 +261,10 @@ fn every_field_is_read_as_it_was_meant() {
     let own = scope.scope.as_ref().unwrap();
     assert_eq!((&*own.name, &*own.version), ("inferometer", "0.1.0"));
     let names: Vec<_> = scope.metrics.iter().map(|metric| &*metric.name).collect();
-    assert_eq!(names, ["cost", "duration", "in_flight", "requests", "tokens"]);
+    assert_eq!(
+        names,
+        ["cost", "duration", "in_flight", "requests", "tokens"]
+    );
     assert_eq!(scope.metrics[0].description, "What it costs.");
     assert_eq!(scope.metrics[1].unit, "s");
 
@@ -246,7 +276,10 @@ fn every_field_is_read_as_it_was_meant() {
         AggregationTemporality::Cumulative as i32
     );
     let point = &duration.data_points[1];
-    assert_eq!(labels(&point.attributes), [("model".into(), "llama".into())]);
+    assert_eq!(
+        labels(&point.attributes),
+        [("model".into(), "llama".into())]
+    );
     assert_eq!(point.explicit_bounds, [0.25, 1.0]);
     assert_eq!(point.bucket_counts, [1, 0, 0]);
     assert_eq!(point.sum, Some(0.123_456_789));
@@ -259,7 +292,10 @@ fn every_field_is_read_as_it_was_meant() {
     let Some(Data::Sum(requests)) = &scope.metrics[3].data else {
         panic!("{:?}", scope.metrics[3]);
     };
-    let port = requests.data_points[0].attributes[1].value.as_ref().unwrap();
+    let port = requests.data_points[0].attributes[1]
+        .value
+        .as_ref()
+        .unwrap();
     assert_eq!(port.value, Some(Value::IntValue(8000)));
 }
 

@@ -49,7 +49,7 @@ pub enum AnomalyKind {
     CompressedMessage,
     /// A compressed answer could not be decompressed.
     CompressionCorrupt,
-    /// A compressed answer was given up because of its size, its density or its need of memory.
+    /// A compressed answer was given up because of its size, its density, its need of memory or the time it took.
     CompressionLimit,
 }
 

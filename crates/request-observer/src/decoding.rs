@@ -4,6 +4,9 @@ use body_decompression::{Coding, Decompressor, GivenUp, Limits};
 
 use crate::{AnomalyKind, Settings};
 
+/// How many compressed bytes are undone between two questions whether there is time for more.
+pub(crate) const PIECE_BYTES: usize = 512;
+
 /// What undoes the coding that the header `content-encoding` names; nothing where there is none to undo.
 pub(crate) fn decompressor(
     content_encoding: &[u8],
@@ -25,6 +28,8 @@ pub(crate) enum DecodingFailure {
     UnknownCoding,
     /// It was given up.
     GivenUp(GivenUp),
+    /// It took longer than its reader may be held up.
+    TooSlow,
 }
 
 /// What a body that was given up is counted as.

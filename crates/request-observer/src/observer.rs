@@ -214,13 +214,27 @@ impl RequestObserver {
 
     /// Takes a chunk of the response body; `end` is whether it is the last.
     pub fn response_body(&mut self, bytes: &[u8], end: bool, now: Stamp, settings: &Settings) {
+        self.response_body_while(bytes, end, now, settings, &mut || true);
+    }
+
+    /// As [`response_body`](RequestObserver::response_body), for a caller who may not be held up: compressed bytes can
+    /// be made to cost a thousand times what others do, so after every few of them `may_go_on` is asked. When it says no,
+    /// the answer is decompressed no further.
+    pub fn response_body_while(
+        &mut self,
+        bytes: &[u8],
+        end: bool,
+        now: Stamp,
+        settings: &Settings,
+        may_go_on: &mut dyn FnMut() -> bool,
+    ) {
         if !self.begin_chunk(bytes.len(), now) {
             return;
         }
         let bounds = settings.gap_bounds_nanos.as_slice();
         if self.wants_response_body() {
             self.inspected_bytes = self.inspected_bytes.saturating_add(length(bytes.len()));
-            self.decode(bytes, now, bounds);
+            self.decode(bytes, now, bounds, may_go_on);
         }
         if end {
             self.end_response(now, Some(bounds));
@@ -396,16 +410,27 @@ impl RequestObserver {
     }
 
     /// Reads a chunk, its compression undone.
-    fn decode(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        now: Stamp,
+        bounds: &[u64],
+        may_go_on: &mut dyn FnMut() -> bool,
+    ) {
         let Some(mut decompressor) = self.decompressor.take() else {
             self.read(bytes, now, bounds);
             return;
         };
-        let verdict = decompressor.push(bytes, &mut |part| self.read(part, now, bounds));
-        match verdict {
-            Ok(()) => self.decompressor = Some(decompressor),
-            Err(given_up) => self.give_up_decoding(DecodingFailure::GivenUp(given_up)),
+        for piece in bytes.chunks(decoding::PIECE_BYTES) {
+            let verdict = decompressor.push(piece, &mut |part| self.read(part, now, bounds));
+            let verdict = verdict.map_err(DecodingFailure::GivenUp);
+            let is_late = || (!may_go_on()).then_some(DecodingFailure::TooSlow);
+            if let Some(failure) = verdict.err().or_else(is_late) {
+                self.give_up_decoding(failure);
+                return;
+            }
         }
+        self.decompressor = Some(decompressor);
     }
 
     fn read(&mut self, bytes: &[u8], now: Stamp, bounds: &[u64]) {
@@ -440,6 +465,11 @@ impl RequestObserver {
             DecodingFailure::UnknownCoding => UsageReason::Compressed,
             DecodingFailure::GivenUp(given_up) => {
                 self.answer.anomalies.add(decoding::anomaly(given_up), 1);
+                UsageReason::DecompressionGivenUp
+            }
+            DecodingFailure::TooSlow => {
+                let anomalies = &mut self.answer.anomalies;
+                anomalies.add(AnomalyKind::CompressionLimit, 1);
                 UsageReason::DecompressionGivenUp
             }
         };

@@ -399,3 +399,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_that_takes_too_long_to_decompress_is_read_no_further() {
+    // "hi" in a stored block of raw gzip, a hundred members of it.
+    let member = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x02\0\xfd\xffhi\0\0\0\0\0\0\0\0";
+    let body = member.repeat(100);
+    for (patience, inspected) in [(usize::MAX, 0), (2, 1), (0, 1)] {
+        let settings = Settings::default();
+        let head = RequestHead {
+            method: b"POST",
+            path: b"/v1/chat/completions",
+            ..RequestHead::default()
+        };
+        let mut observer = RequestObserver::begin(&head, &settings, Stamp(0)).unwrap();
+        observer.request_body(b"{}", true, Stamp(0));
+        let head = ResponseHead {
+            status: 200,
+            content_type: STREAM.as_bytes(),
+            content_encoding: b"gzip",
+            ..ResponseHead::default()
+        };
+        observer.response_headers(&head, false, Stamp(0), &settings);
+        let mut asked = 0;
+        let mut may_go_on = || {
+            asked += 1;
+            asked <= patience
+        };
+        observer.response_body_while(&body, true, Stamp(1), &settings, &mut may_go_on);
+        let record = observer.close(&Ending::default(), Stamp(2)).unwrap();
+        let given_up = record.anomalies.of(AnomalyKind::CompressionLimit);
+        assert_eq!(given_up, inspected, "{patience}");
+        let pieces = body.len().div_ceil(512);
+        assert_eq!(asked, pieces.min(patience.saturating_add(1)));
+    }
+}

@@ -33,9 +33,9 @@ mod reader;
 mod slot;
 
 pub use base::Base;
+pub use census::{Census, leads, maintain};
 pub use heartbeat::{DEAD_AFTER_NANOS, Heartbeat, MISSED_BEATS};
 pub use publisher::{Publication, Publisher};
-pub use census::{Census, leads, maintain};
 pub use reader::{Reading, View, read};
 pub use slot::{Slot, State};
 

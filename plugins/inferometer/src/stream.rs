@@ -16,6 +16,9 @@ use crate::scrape;
 use crate::settings::Settings;
 use crate::worker::{Finished, InFlight, SharedWorker};
 
+/// How long undoing the compression of one chunk may hold up what else its worker has to do.
+const PATIENCE_NANOS: u64 = 10_000_000;
+
 /// A stream's context.
 pub(crate) struct Stream {
     worker: SharedWorker,
@@ -348,7 +351,10 @@ impl HttpContext for Stream {
                 let last = end_of_stream && start.saturating_add(length) >= size;
                 match hostcalls::body(Body::Response, start, length) {
                     Ok(Some(bytes)) => {
-                        observer.response_body(&bytes, last, now, &settings.observer);
+                        let observing = &settings.observer;
+                        observer.response_body_while(&bytes, last, now, observing, &mut || {
+                            clock::read().stamp.nanos_since(now) < PATIENCE_NANOS
+                        });
                     }
                     Ok(None) => observer.response_body_size_only(length, last, now),
                     Err(error) => {

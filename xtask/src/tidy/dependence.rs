@@ -6,7 +6,7 @@ use super::Complaint;
 use crate::workspace::Package;
 
 /// For each pure library, the packages of ours that it may know. A new library needs a row.
-const PURE: [(&str, &[&str]); 18] = [
+const PURE: [(&str, &[&str]); 19] = [
     ("json-scan", &[]),
     ("sse-parser", &[]),
     ("json-sequence", &[]),
@@ -37,6 +37,7 @@ const PURE: [(&str, &[&str]); 18] = [
     ),
     ("prometheus-text", &["metric-registry"]),
     ("otlp-encoding", &["metric-registry"]),
+    ("otlp-delivery", &["snapshot-slots"]),
     ("name-admission", &[]),
     ("plugin-config", &["llm-payloads", "response-telemetry"]),
     ("snapshot-slots", &["metric-registry"]),

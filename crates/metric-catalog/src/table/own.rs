@@ -2,10 +2,14 @@
 
 use super::{counter, gauge, seconds};
 use crate::definition::{Base, Definition, Profile};
-use crate::label::{ANOMALY, EXPORT_RESULT, HOST_CALL, Label, SIGNAL, SKIP_REASON, SLOT_STATE, VERSION};
+use crate::label::{
+    ANOMALY, EXPORT_RESULT, HOST_CALL, Label, SIGNAL, SKIP_REASON, SLOT_STATE, VERSION,
+};
 
 /// From a receiver in the same node to one that is about to be given up.
-const EXPORT: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+const EXPORT: &[f64] = &[
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
 
 const fn own(definition: Definition, own_labels: &'static [Label]) -> Definition {
     definition
