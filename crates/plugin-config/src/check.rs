@@ -5,7 +5,7 @@ use crate::metrics::{Histogram, histogram};
 use crate::mistake::Mistakes;
 use crate::near::nearest;
 use crate::shape::{
-    Key, LARGEST_BOUND, MOST_BOUNDS, Shape, bound_range, duration_millis, histogram_names,
+    Key, LARGEST_BOUND, MOST_BOUNDS, Map, Shape, bound_range, duration_millis, histogram_names,
     key_names,
 };
 use crate::text::{number, quoted, shortened};
@@ -22,10 +22,24 @@ pub(crate) fn check(shape: &Shape, json: &Json, path: &str, mistakes: &mut Mista
             check_list(element, elements, path, mistakes);
         }
         (Shape::Buckets, Json::Object(members)) => check_buckets(members, path, mistakes),
+        (Shape::Map(map), Json::Object(members)) if (1..=map.most).contains(&members.len()) => {
+            check_map(map, members, path, mistakes);
+        }
         _ if is_accepted(shape, json) => {}
         _ => {
             let accepted = shape.accepted_instead_of(json.as_text().unwrap_or_default());
-            mistakes.refuse(path, quoted(json), accepted);
+            let given = match json {
+                Json::Number(_) if shape.holds_secrets() => "a number that is not shown".to_owned(),
+                Json::Text(_) if shape.holds_secrets() => "a text that is not shown".to_owned(),
+                Json::List(elements) if shape.holds_secrets() && !elements.is_empty() => {
+                    "a list that is not shown".to_owned()
+                }
+                Json::Object(members) if shape.holds_secrets() && !members.is_empty() => {
+                    "an object that is not shown".to_owned()
+                }
+                _ => quoted(json),
+            };
+            mistakes.refuse(path, given, accepted);
         }
     }
 }
@@ -38,7 +52,9 @@ fn is_accepted(shape: &Shape, json: &Json) -> bool {
         (Shape::Whole(least, most), Json::Number(value)) => {
             is_whole(*value) && *value >= f64::from(*least) && *value <= f64::from(*most)
         }
-        (Shape::Duration, Json::Text(text)) => duration_millis(text).is_some(),
+        (Shape::Duration(least, most), Json::Text(text)) => {
+            duration_millis(text, *least, *most).is_some()
+        }
         (Shape::Text(rule), Json::Text(text)) => rule.accepts(text),
         (Shape::Listed(listed), Json::Text(text)) => listed.names.contains(&text.as_str()),
         _ => false,
@@ -92,6 +108,19 @@ fn check_list(shape: &Shape, elements: &[Json], path: &str, mistakes: &mut Mista
                 mistakes.repeat(&member_path(&place, key), quoted(&suffix));
             }
             _ => check(shape, element, &place, mistakes),
+        }
+    }
+}
+
+fn check_map(map: &Map, members: &[(String, Json)], path: &str, mistakes: &mut Mistakes) {
+    for (index, (name, value)) in members.iter().enumerate() {
+        let place = member_path(path, name);
+        if is_repeated(members, index, name) {
+            mistakes.repeat(&place, shortened(name));
+        } else if !map.name.accepts(name) {
+            mistakes.refuse(path, shortened(name), map.name.accepted().to_owned());
+        } else {
+            check(&Shape::Text(map.value), value, &place, mistakes);
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::MIRRORED_METRICS;
 use crate::foreign_words;
 use crate::json::Json;
 use crate::metrics::histogram;
-use crate::shape::duration_millis;
+use crate::push::Push;
+use crate::shape::{TICK_MILLIS, duration_millis};
 
 /// A configuration that was accepted. Built by [`crate::parse`] alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,7 @@ pub struct Config {
     semconv: Semconv,
     envoy_stats: Option<Vec<&'static str>>,
     scrape_path: Option<String>,
+    push: Option<Push>,
     buckets: Vec<(&'static str, Vec<f64>)>,
     labels: Labels,
     models: Models,
@@ -91,6 +93,7 @@ impl Default for Config {
             semconv: Semconv::V1_41,
             envoy_stats: Some(MIRRORED_METRICS.to_vec()),
             scrape_path: None,
+            push: None,
             buckets: Vec::new(),
             labels: Labels {
                 server_address: false,
@@ -157,6 +160,11 @@ impl Config {
         self.scrape_path.as_deref()
     }
 
+    /// Where the metrics are pushed to; none where that role is off.
+    pub fn push(&self) -> Option<&Push> {
+        self.push.as_ref()
+    }
+
     /// Bucket bounds that replace a histogram's own, in its unit: ascending, above zero, finite, at most 32.
     pub fn buckets(&self) -> &[(&'static str, Vec<f64>)] {
         &self.buckets
@@ -186,9 +194,10 @@ impl Config {
     pub fn summary(&self) -> String {
         let on_or_off = |on: bool| if on { "on" } else { "off" };
         format!(
-            "observe {}; scrape {}; envoy_stats {}; tick {}ms",
+            "observe {}; scrape {}; push {}; envoy_stats {}; tick {}ms",
             on_or_off(self.observes),
             self.scrape_path.as_deref().unwrap_or("off"),
+            self.push.as_ref().map_or("off".to_owned(), Push::summary),
             self.envoy_stats
                 .as_ref()
                 .map_or("off".to_owned(), |metrics| format!(
@@ -235,6 +244,7 @@ impl Config {
                 let path = scrape.member("path").and_then(Json::as_text);
                 path.unwrap_or(Config::ENGINE_METRICS_PATH).to_owned()
             }),
+            push: tree.at("push").and_then(Push::from_checked),
             buckets: buckets(tree),
             labels: Labels::from_checked(tree, fallback.labels),
             models: Models {
@@ -247,7 +257,7 @@ impl Config {
             tick_millis: tree
                 .at("tick")
                 .and_then(Json::as_text)
-                .and_then(duration_millis)
+                .and_then(|text| duration_millis(text, TICK_MILLIS.0, TICK_MILLIS.1))
                 .unwrap_or(fallback.tick_millis),
         }
     }

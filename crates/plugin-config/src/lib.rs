@@ -40,6 +40,7 @@ mod json;
 mod metrics;
 mod mistake;
 mod near;
+mod push;
 mod reference;
 mod relations;
 mod shape;
@@ -48,6 +49,7 @@ mod text;
 pub use config::{Config, Labels, Limits, Models, Profiles, Route, Semconv};
 pub use metrics::{HISTOGRAMS, Histogram, MIRRORED_METRICS};
 pub use mistake::{Mistake, Mistakes, Problem};
+pub use push::{Push, PushHistograms, PushProtocol, PushTemporality, Secret};
 pub use reference::config_markdown;
 #[cfg(any(test, feature = "schema"))]
 pub use reference::schema::schema;

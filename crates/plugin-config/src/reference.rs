@@ -104,6 +104,67 @@ const NOTES: &[Note] = &[
          engine's own.",
     ),
     note(
+        "push",
+        "",
+        "Send the metrics of all workers to an OpenTelemetry collector, or another receiver of OTLP. Being there turns the \
+         role on. One worker sends for all; where the receiver cannot be reached nothing is lost, it only comes later. A \
+         backend that gets these and reads the scrape page too has every metric twice.",
+    ),
+    note(
+        "push.cluster",
+        "",
+        "The proxy's cluster that the receiver is in. For `grpc` it must speak HTTP/2.",
+    ),
+    note(
+        "push.protocol",
+        r#""grpc""#,
+        "How the receiver is spoken to: `grpc` (usually port 4317) or `http/protobuf` (4318).",
+    ),
+    note(
+        "push.authority",
+        "",
+        "What the receiver is called in `:authority`. Without it the cluster's name, with `_` for what no host name has.",
+    ),
+    note(
+        "push.metrics_path",
+        r#""/v1/metrics""#,
+        "The path for metrics over `http/protobuf`.",
+    ),
+    note(
+        "push.headers",
+        "",
+        "Headers besides, as for authentication. Their values are in no log line and no message of this module; the proxy's \
+         own dump of its configuration shows them.",
+    ),
+    note(
+        "push.timeout",
+        r#""10s""#,
+        "How long an answer is waited for.",
+    ),
+    note(
+        "push.interval",
+        r#""5s""#,
+        "The time between two exports; a little more, by chance, so that many proxies do not send at one moment.",
+    ),
+    note(
+        "push.temporality",
+        r#""cumulative""#,
+        "Whether a point covers the time since counting began, or (`delta`) since the one before. Only the former survives \
+         a lost call, or a change of the worker that sends, without a point too many or too few.",
+    ),
+    note(
+        "push.histograms",
+        r#""explicit_bucket_histogram""#,
+        "The form of histograms. As base-2 exponential ones they have the exact count and sum, and each count stands in the \
+         bucket that holds its explicit bound.",
+    ),
+    note(
+        "push.resource",
+        "",
+        "Attributes of the resource. They overrule `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` of the proxy's \
+         environment, as far as the proxy lets the module see it, and those that overrule what the module finds itself.",
+    ),
+    note(
         "buckets",
         "",
         "Bounds that replace the ones of a histogram, in its unit: ascending, the last one not being infinity.",
@@ -199,6 +260,17 @@ const EXAMPLES: &[Example] = &[
     Example {
         title: "Observe and serve the metrics on one listener",
         json: r#"{"scrape": {"path": "/inferometer/metrics"}, "envoy_stats": false}"#,
+    },
+    Example {
+        title: "Observe, and push to a collector over gRPC",
+        json: r#"{
+  "push": {
+    "cluster": "otel_collector",
+    "authority": "otel-collector.observability:4317",
+    "resource": {"service.name": "inference-gateway", "deployment.environment.name": "production"}
+  },
+  "envoy_stats": false
+}"#,
     },
     Example {
         title: "A route of one's own, names of models pinned, finer buckets",

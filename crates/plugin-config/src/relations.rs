@@ -37,8 +37,8 @@ fn observes(tree: &Json) -> bool {
 fn check_roles(tree: &Json, mistakes: &mut Mistakes) {
     let scrape = tree.at("scrape");
     if !observes(tree) {
-        if scrape.is_none() {
-            let accepted = "`true`, or add `scrape`, as this configuration does nothing";
+        if scrape.is_none() && tree.at("push").is_none() {
+            let accepted = "`true`, or add `scrape` or `push`, as this configuration does nothing";
             mistakes.refuse("observe", "false".to_owned(), accepted.to_owned());
         }
         return;
@@ -106,6 +106,12 @@ fn check_telemetry_headers(tree: &Json, mistakes: &mut Mistakes) {
 /// What works but is probably not meant. The tree has no mistakes.
 pub(crate) fn warnings(tree: &Json) -> Vec<String> {
     let mut warnings = Vec::new();
+    if tree.at("push").is_some() && tree.at("scrape").is_some() {
+        warnings.push(
+            "`push` and `scrape` are both on: a backend that gets both has every metric twice"
+                .to_owned(),
+        );
+    }
     if !observes(tree) {
         let idle = listed(
             &mut OBSERVERS_KEYS

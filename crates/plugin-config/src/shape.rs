@@ -27,8 +27,8 @@ pub(crate) enum Shape {
     Choice(&'static [&'static str]),
     /// A whole number from the first to the second.
     Whole(u32, u32),
-    /// A text such as `"500ms"`.
-    Duration,
+    /// A text such as `"500ms"`, between these numbers of milliseconds.
+    Duration(u32, u32),
     /// A text with a rule of its own.
     Text(TextRule),
     /// A name of a list too long for a message.
@@ -41,6 +41,16 @@ pub(crate) enum Shape {
     SwitchOrObject(&'static [Key]),
     /// An object from a histogram's name to its bounds.
     Buckets,
+    /// An object from names of one's own to texts.
+    Map(&'static Map),
+}
+
+/// Names of one's own, and what they stand for.
+pub(crate) struct Map {
+    pub(crate) name: TextRule,
+    pub(crate) value: TextRule,
+    /// Most names.
+    pub(crate) most: usize,
 }
 
 /// Names that stand on a page of their own.
@@ -65,7 +75,33 @@ pub(crate) enum TextRule {
     Model,
     /// A header's name as proxies hold it.
     Header,
+    /// A cluster's name as the proxy has it.
+    Cluster,
+    /// The value of `:authority`.
+    Authority,
+    /// The name of a header that a call may carry.
+    CallHeader,
+    /// The value of such a header. It may be a secret, so it is never shown.
+    Secret,
+    /// The key of a resource attribute.
+    AttributeKey,
+    /// The value of a resource attribute.
+    AttributeValue,
 }
+
+/// Headers that a call has of its own.
+const CALLS_OWN: &[&str] = &[
+    "host",
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "connection",
+    "te",
+    "grpc-timeout",
+    "grpc-encoding",
+    "user-agent",
+];
 
 const fn optional(name: &'static str, shape: Shape) -> Key {
     Key {
@@ -96,11 +132,12 @@ pub(crate) const TOP: &[Key] = &[
     optional("semconv", Shape::Choice(SEMCONV)),
     optional("envoy_stats", Shape::SwitchOrObject(ENVOY_STATS)),
     optional("scrape", Shape::Object(SCRAPE)),
+    optional("push", Shape::Object(PUSH)),
     optional("buckets", Shape::Buckets),
     optional("labels", Shape::Object(LABELS)),
     optional("models", Shape::Object(MODELS)),
     optional("limits", Shape::Object(LIMITS)),
-    optional("tick", Shape::Duration),
+    optional("tick", Shape::Duration(TICK_MILLIS.0, TICK_MILLIS.1)),
 ];
 
 const ROUTE: &[Key] = &[
@@ -117,6 +154,28 @@ const ENVOY_STATS: &[Key] = &[required(
     Shape::List(&Shape::Listed(&MIRRORED), 64),
 )];
 const SCRAPE: &[Key] = &[optional("path", Shape::Text(TextRule::Path))];
+const PUSH: &[Key] = &[
+    required("cluster", Shape::Text(TextRule::Cluster)),
+    optional("protocol", Shape::Choice(PROTOCOLS)),
+    optional("authority", Shape::Text(TextRule::Authority)),
+    optional("metrics_path", Shape::Text(TextRule::Path)),
+    optional("headers", Shape::Map(&CALL_HEADERS)),
+    optional("timeout", Shape::Duration(100, 60_000)),
+    optional("interval", Shape::Duration(1_000, 3_600_000)),
+    optional("temporality", Shape::Choice(TEMPORALITIES)),
+    optional("histograms", Shape::Choice(HISTOGRAM_AGGREGATIONS)),
+    optional("resource", Shape::Map(&RESOURCE)),
+];
+const CALL_HEADERS: Map = Map {
+    name: TextRule::CallHeader,
+    value: TextRule::Secret,
+    most: 32,
+};
+const RESOURCE: Map = Map {
+    name: TextRule::AttributeKey,
+    value: TextRule::AttributeValue,
+    most: 64,
+};
 const LABELS: &[Key] = &[
     optional("server_address", Shape::Switch),
     optional("upstream_cluster", Shape::Switch),
@@ -146,6 +205,15 @@ const MIRRORED: Listed = Listed {
 
 /// The profiles that can be chosen; the third, `self`, is always on.
 pub(crate) const PROFILES: &[&str] = &["gen_ai", "inference"];
+/// How a receiver can be spoken to, in the words of `OTEL_EXPORTER_OTLP_PROTOCOL`.
+const PROTOCOLS: &[&str] = &["grpc", "http/protobuf"];
+/// The words of `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE` that are known.
+const TEMPORALITIES: &[&str] = &["cumulative", "delta"];
+/// The words of `OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION`.
+const HISTOGRAM_AGGREGATIONS: &[&str] = &[
+    "explicit_bucket_histogram",
+    "base2_exponential_bucket_histogram",
+];
 /// The versions of the semantic conventions.
 pub(crate) const SEMCONV: &[&str] = &["v1.41", "head"];
 
@@ -157,9 +225,8 @@ impl Shape {
             Shape::Switch => "`true` or `false`".to_owned(),
             Shape::Choice(words) => format!("one of {}", words_listed(words)),
             Shape::Whole(least, most) => format!("a whole number from {least} to {most}"),
-            Shape::Duration => {
-                let (least, most) = TICK_MILLIS;
-                let most = most.checked_div(1000).unwrap_or(most);
+            Shape::Duration(least, most) => {
+                let most = most.checked_div(1000).unwrap_or(*most);
                 format!("a duration from {least}ms to {most}s, such as `\"1s\"`")
             }
             Shape::Text(rule) => rule.accepted().to_owned(),
@@ -177,6 +244,22 @@ impl Shape {
                 format!("`true`, `false`, or an object with the {}", key_names(keys))
             }
             Shape::Buckets => "an object from a histogram's name to a list of bounds".to_owned(),
+            Shape::Map(map) => format!(
+                "an object of 1 to {} members; as the name {}; as the value {}",
+                map.most,
+                map.name.accepted(),
+                map.value.accepted()
+            ),
+        }
+    }
+
+    /// Whether a text in there must not be shown.
+    pub(crate) fn holds_secrets(&self) -> bool {
+        match self {
+            Shape::Map(map) => map.value == TextRule::Secret,
+            Shape::Text(rule) => *rule == TextRule::Secret,
+            Shape::Object(keys) => keys.iter().any(|key| key.shape.holds_secrets()),
+            _ => false,
         }
     }
 
@@ -198,9 +281,16 @@ impl TextRule {
     /// Most bytes of the text.
     pub(crate) fn most_bytes(self) -> usize {
         match self {
-            TextRule::Path | TextRule::PathSuffix => 256,
+            TextRule::Path
+            | TextRule::PathSuffix
+            | TextRule::Cluster
+            | TextRule::Authority
+            | TextRule::AttributeValue => 256,
             TextRule::Provider => 64,
-            TextRule::Model | TextRule::Header => 128,
+            TextRule::Model | TextRule::Header | TextRule::CallHeader | TextRule::AttributeKey => {
+                128
+            }
+            TextRule::Secret => 8_192,
         }
     }
 
@@ -218,6 +308,19 @@ impl TextRule {
             TextRule::Header => {
                 "a header's name of lower-case letters, digits, `.`, `_` and `-`, at most 128 bytes"
             }
+            TextRule::Cluster => {
+                "a cluster's name as the proxy has it, of visible ASCII, at most 256 bytes"
+            }
+            TextRule::Authority => {
+                "a host's name, with a port if need be, of visible ASCII without `/`, at most 256 bytes"
+            }
+            TextRule::CallHeader => {
+                "a header's name of lower-case letters, digits, `.`, `_` and `-`, at most 128 bytes, none of those that \
+                 the call has of its own, such as `content-type`"
+            }
+            TextRule::Secret => "a header's value without control characters, 1 to 8192 bytes",
+            TextRule::AttributeKey => "an attribute's name of visible ASCII, at most 128 bytes",
+            TextRule::AttributeValue => "a text without control characters, 1 to 256 bytes",
         }
     }
 
@@ -232,12 +335,20 @@ impl TextRule {
             TextRule::Provider => {
                 bytes.all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             }
-            TextRule::Model => !text.chars().any(char::is_control),
-            TextRule::Header => bytes.all(|byte| {
-                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte)
-            }),
+            TextRule::Model | TextRule::Secret | TextRule::AttributeValue => {
+                !text.chars().any(char::is_control)
+            }
+            TextRule::Header => is_header(text),
+            TextRule::CallHeader => is_header(text) && !CALLS_OWN.contains(&text),
+            TextRule::Cluster | TextRule::AttributeKey => bytes.all(|byte| byte.is_ascii_graphic()),
+            TextRule::Authority => bytes.all(|byte| byte.is_ascii_graphic() && byte != b'/'),
         }
     }
+}
+
+fn is_header(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
 }
 
 fn is_path(text: &str) -> bool {
@@ -274,8 +385,8 @@ pub(crate) fn bound_range(least: f64) -> String {
     format!("{kind} from {} to {}", number(least), number(LARGEST_BOUND))
 }
 
-/// Milliseconds of a duration such as `250ms` or `2s`.
-pub(crate) fn duration_millis(text: &str) -> Option<u32> {
+/// Milliseconds of a duration such as `250ms` or `2s`, if they lie in the range.
+pub(crate) fn duration_millis(text: &str, least: u32, most: u32) -> Option<u32> {
     let (digits, unit) = match text.strip_suffix("ms") {
         Some(digits) => (digits, 1),
         None => (text.strip_suffix('s')?, 1000),
@@ -286,7 +397,6 @@ pub(crate) fn duration_millis(text: &str) -> Option<u32> {
         .ok()
         .filter(|_| plain)?
         .checked_mul(unit)?;
-    let (least, most) = TICK_MILLIS;
     (least..=most).contains(&millis).then_some(millis)
 }
 
@@ -315,7 +425,8 @@ mod tests {
             ("4294967296s", None),
             ("9999999s", None),
         ] {
-            assert_eq!(duration_millis(text), expected, "{text}");
+            let (least, most) = TICK_MILLIS;
+            assert_eq!(duration_millis(text, least, most), expected, "{text}");
         }
     }
 
@@ -346,6 +457,22 @@ mod tests {
             (TextRule::Header, String::new(), false),
             (TextRule::Header, "h".repeat(128), true),
             (TextRule::Header, "h".repeat(129), false),
+            (TextRule::CallHeader, "authorization".to_owned(), true),
+            (TextRule::CallHeader, "te".to_owned(), false),
+            (TextRule::CallHeader, ":path".to_owned(), false),
+            (
+                TextRule::Cluster,
+                "outbound|4317||otel.ns.svc".to_owned(),
+                true,
+            ),
+            (TextRule::Cluster, "a cluster".to_owned(), false),
+            (TextRule::Authority, "otel:4317".to_owned(), true),
+            (TextRule::Authority, "http://otel".to_owned(), false),
+            (TextRule::Secret, "Bearer a b".to_owned(), true),
+            (TextRule::Secret, "a\r\nb".to_owned(), false),
+            (TextRule::AttributeKey, "k8s.pod.name".to_owned(), true),
+            (TextRule::AttributeKey, "a b".to_owned(), false),
+            (TextRule::AttributeValue, "größe".to_owned(), true),
         ] {
             assert_eq!(rule.accepts(&text), expected, "{text}");
         }

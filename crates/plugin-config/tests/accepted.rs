@@ -10,7 +10,10 @@
 
 use expect_test::{Expect, expect};
 use llm_payloads::Api;
-use plugin_config::{Config, HISTOGRAMS, MIRRORED_METRICS, Semconv, parse};
+use plugin_config::{
+    Config, HISTOGRAMS, MIRRORED_METRICS, PushHistograms, PushProtocol, PushTemporality, Semconv,
+    parse,
+};
 use response_telemetry::{HeaderRule, Meaning, Unit};
 
 fn config(json: &str) -> Config {
@@ -211,11 +214,18 @@ fn every_listed_metric_is_accepted_where_it_is_listed() {
 fn the_summary_names_the_roles() {
     assert_eq!(
         config("{}").summary(),
-        "observe on; scrape off; envoy_stats 23 metrics; tick 1000ms"
+        "observe on; scrape off; push off; envoy_stats 23 metrics; tick 1000ms"
     );
     assert_eq!(
         config(r#"{"observe": false, "scrape": {}, "tick": "5s"}"#).summary(),
-        "observe off; scrape /metrics; envoy_stats off; tick 5000ms"
+        "observe off; scrape /metrics; push off; envoy_stats off; tick 5000ms"
+    );
+    assert_eq!(
+        config(
+            r#"{"observe": false, "push": {"cluster": "otel", "headers": {"x-key": "hunter2"}}}"#
+        )
+        .summary(),
+        "observe off; scrape off; push to otel by grpc every 5000ms; envoy_stats off; tick 1000ms"
     );
 }
 
@@ -225,6 +235,44 @@ fn a_scrape_listener_needs_no_path_and_mirrors_nothing() {
     assert!(!config.observes());
     assert_eq!(config.scrape_path(), Some("/metrics"));
     assert_eq!(config.envoy_stats(), None);
+}
+
+#[test]
+fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
+    let config = config(
+        r#"{"push": {
+            "cluster": "outbound|4317||otel.ns.svc", "protocol": "http/protobuf", "metrics_path": "/otlp/v1/metrics",
+            "headers": {"authorization": "Bearer hunter2"}, "timeout": "3s", "interval": "1800s",
+            "temporality": "delta", "histograms": "base2_exponential_bucket_histogram",
+            "resource": {"service.name": "gateway"}
+        }}"#,
+    );
+    let push = config.push().unwrap();
+    assert_eq!(push.cluster(), "outbound|4317||otel.ns.svc");
+    assert_eq!(push.authority(), "outbound_4317__otel.ns.svc");
+    assert_eq!(push.protocol(), PushProtocol::HttpProtobuf);
+    assert_eq!(push.metrics_path(), "/otlp/v1/metrics");
+    assert_eq!(
+        (push.timeout_millis(), push.interval_millis()),
+        (3_000, 1_800_000)
+    );
+    assert_eq!(push.temporality(), PushTemporality::Delta);
+    assert_eq!(push.histograms(), PushHistograms::Exponential);
+    assert_eq!(
+        push.resource(),
+        [("service.name".to_owned(), "gateway".to_owned())]
+    );
+    let [(name, secret)] = push.headers() else {
+        panic!("{push:?}")
+    };
+    assert_eq!(
+        (name.as_str(), secret.reveal()),
+        ("authorization", "Bearer hunter2")
+    );
+    assert!(!format!("{config:?} {}", config.summary()).contains("hunter2"));
+
+    let both = parse(br#"{"observe": false, "push": {"cluster": "c"}, "scrape": {}}"#).unwrap();
+    assert_eq!(both.warnings.len(), 1, "{:?}", both.warnings);
 }
 
 #[test]

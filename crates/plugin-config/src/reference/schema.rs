@@ -57,7 +57,7 @@ fn of_shape(shape: &Shape, path: &str) -> Value {
         Shape::Switch => json!({"type": "boolean"}),
         Shape::Choice(words) => json!({"enum": words}),
         Shape::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
-        Shape::Duration => json!({"type": "string", "pattern": "^[0-9]+(ms|s)$"}),
+        Shape::Duration(..) => json!({"type": "string", "pattern": "^[0-9]+(ms|s)$"}),
         Shape::Text(rule) => of_text(*rule),
         Shape::Listed(listed) => json!({"enum": listed.names}),
         Shape::List(element, most) => json!({
@@ -72,6 +72,13 @@ fn of_shape(shape: &Shape, path: &str) -> Value {
             json!({"anyOf": [{"type": "boolean"}, of_object(keys, path)]})
         }
         Shape::Buckets => of_buckets(),
+        Shape::Map(map) => json!({
+            "type": "object",
+            "propertyNames": of_text(map.name),
+            "additionalProperties": of_text(map.value),
+            "minProperties": 1,
+            "maxProperties": map.most,
+        }),
     }
 }
 
@@ -80,8 +87,12 @@ fn of_text(rule: TextRule) -> Value {
         TextRule::Path => r##"^/[!-"$->@-~]*$"##,
         TextRule::PathSuffix => r##"^/[!-"$->@-~]+$"##,
         TextRule::Provider => r"^[A-Za-z0-9._-]+$",
-        TextRule::Header => r"^[a-z0-9._-]+$",
-        TextRule::Model => r"^[^\u0000-\u001f\u007f-\u009f]+$",
+        TextRule::Header | TextRule::CallHeader => r"^[a-z0-9._-]+$",
+        TextRule::Cluster | TextRule::AttributeKey => "^[!-~]+$",
+        TextRule::Authority => "^[!-.0-~]+$",
+        TextRule::Model | TextRule::Secret | TextRule::AttributeValue => {
+            r"^[^\u0000-\u001f\u007f-\u009f]+$"
+        }
     };
     json!({"type": "string", "maxLength": rule.most_bytes(), "pattern": pattern})
 }
