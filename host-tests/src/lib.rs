@@ -16,6 +16,7 @@ pub mod metric_assert;
 pub mod mixed_exchanges;
 pub mod mixed_load;
 pub mod module;
+pub mod otlp_ledger;
 pub mod real_llamacpp;
 pub mod scenario;
 pub mod scenario_answer;

@@ -86,6 +86,25 @@ impl Exposition {
         Ok(exposition)
     }
 
+    /// An exposition of samples that came by another way than a scrape.
+    #[must_use]
+    pub fn of(samples: Vec<Sample>) -> Exposition {
+        Exposition {
+            samples,
+            kinds: BTreeMap::new(),
+        }
+    }
+
+    /// What is left when the samples with such names are left out.
+    #[must_use]
+    pub fn without(&self, is_left_out: impl Fn(&str) -> bool) -> Exposition {
+        let kept = |sample: &&Sample| !is_left_out(&sample.name);
+        Exposition {
+            samples: self.samples.iter().filter(kept).cloned().collect(),
+            kinds: self.kinds.clone(),
+        }
+    }
+
     fn take_comment(&mut self, comment: &str) {
         let mut words = comment.split_whitespace();
         if words.next() == Some("TYPE")

@@ -81,6 +81,12 @@ pub struct Verdict {
 const MESSAGE_BYTES: usize = 256;
 
 impl Verdict {
+    /// Nothing had to be sent, or all that was is taken.
+    #[must_use]
+    pub fn success() -> Verdict {
+        Verdict::taken(Outcome::Success, 0, "")
+    }
+
     /// The receiver has taken it.
     pub(crate) fn taken(outcome: Outcome, rejected: u64, message: &str) -> Verdict {
         Verdict {

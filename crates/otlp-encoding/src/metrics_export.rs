@@ -69,6 +69,26 @@ pub struct MetricsInput {
     pub describe: fn(&str) -> Option<&'static str>,
 }
 
+impl Delivered {
+    /// The value under which workers tell one another.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.time_unix_nanos.to_le_bytes().to_vec();
+        bytes.extend(self.snapshot.encode());
+        bytes
+    }
+
+    /// Reads such a value; nothing where it is none.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Delivered> {
+        let (time, snapshot) = bytes.split_first_chunk()?;
+        Some(Delivered {
+            snapshot: Snapshot::decode(snapshot).ok()?,
+            time_unix_nanos: u64::from_le_bytes(*time),
+        })
+    }
+}
+
 impl MetricsInput {
     /// A snapshot of that time to be sent as the defaults have it, without descriptions.
     #[must_use]
@@ -172,11 +192,11 @@ impl MetricsExport {
         Step::More
     }
 
-    /// What is to be remembered once the last request was accepted.
+    /// What is to be remembered once the last request was accepted; after the last step.
     #[must_use]
-    pub fn delivered(self) -> Delivered {
+    pub fn take_delivered(&mut self) -> Delivered {
         Delivered {
-            snapshot: self.input.snapshot,
+            snapshot: std::mem::take(&mut self.input.snapshot),
             time_unix_nanos: self.input.time_unix_nanos,
         }
     }

@@ -32,8 +32,17 @@ impl Bed {
     ///
     /// When there is no current module.
     pub fn new() -> anyhow::Result<Bed> {
+        Bed::with(&HostOptions::default())
+    }
+
+    /// A process that begins so, without workers.
+    ///
+    /// # Errors
+    ///
+    /// When there is no current module.
+    pub fn with(options: &HostOptions) -> anyhow::Result<Bed> {
         Ok(Bed {
-            host: Host::new(&HostOptions::default()),
+            host: Host::new(options),
             module: CompiledModule::inferometer()?,
         })
     }

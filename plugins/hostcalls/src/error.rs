@@ -68,6 +68,7 @@ pub struct HostError {
 
 impl HostError {
     const NOT_FOUND: u32 = 1;
+    const BAD_ARGUMENT: u32 = 2;
     const CAS_MISMATCH: u32 = 8;
 
     /// Turns a wire status into a result.
@@ -83,6 +84,12 @@ impl HostError {
     #[must_use]
     pub fn is_not_found(self) -> bool {
         self.status == HostError::NOT_FOUND
+    }
+
+    /// Whether an argument is wrong, or what it names is not there now.
+    #[must_use]
+    pub fn is_bad_argument(self) -> bool {
+        self.status == HostError::BAD_ARGUMENT
     }
 
     /// Whether somebody else has written the key meanwhile.

@@ -13,6 +13,7 @@ mod ending;
 mod heads;
 mod mirror;
 mod names;
+mod push;
 mod root;
 mod scrape;
 mod settings;

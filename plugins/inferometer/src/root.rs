@@ -6,6 +6,7 @@ use hostcalls::LogLevel;
 use proxy_wasm::traits::{Context, HttpContext, RootContext};
 use proxy_wasm::types::ContextType;
 
+use crate::push::{self, Answer, SharedPusher};
 use crate::settings::Settings;
 use crate::stream::Stream;
 use crate::worker::{self, SharedWorker};
@@ -14,6 +15,7 @@ use crate::worker::{self, SharedWorker};
 pub(crate) struct Root {
     id: u32,
     worker: SharedWorker,
+    pusher: SharedPusher,
     /// Nothing where no configuration was ever good: such a root watches nothing.
     settings: Option<Rc<Settings>>,
 }
@@ -24,6 +26,7 @@ impl Root {
         Root {
             id,
             worker: worker::of_this_machine(),
+            pusher: push::of_this_machine(),
             settings: None,
         }
     }
@@ -47,9 +50,21 @@ impl Context for Root {
         let stopped = hostcalls::set_tick_period_millis(0);
         if let Ok(mut worker) = self.worker.try_borrow_mut() {
             worker.note(stopped);
+            if let Ok(mut pusher) = self.pusher.try_borrow_mut() {
+                pusher.root_ended(self.id, &mut worker);
+            }
             worker.root_ended(self.id);
         }
         true
+    }
+
+    fn on_http_call_response(&mut self, token: u32, headers: usize, body: usize, trailers: usize) {
+        let answer = Answer::read(headers, body, trailers);
+        if let Ok(mut worker) = self.worker.try_borrow_mut()
+            && let Ok(mut pusher) = self.pusher.try_borrow_mut()
+        {
+            pusher.answered(self.id, token, answer, &mut worker);
+        }
     }
 }
 
@@ -69,6 +84,10 @@ impl RootContext for Root {
             self.settings = worker.configure(self.id, &Root::plugin_identity(), &bytes);
             let period = hostcalls::set_tick_period_millis(worker.tick_period_millis());
             worker.note(period);
+            if let Ok(mut pusher) = self.pusher.try_borrow_mut() {
+                let config = self.settings.as_ref().map(|settings| &settings.config);
+                pusher.configure(self.id, config);
+            }
         }
         // A refusal would stop a proxy that starts with this configuration, and no metric is worth
         // that: a wrong configuration leaves the last good one in force, loudly.
@@ -78,6 +97,9 @@ impl RootContext for Root {
     fn on_tick(&mut self) {
         if let Ok(mut worker) = self.worker.try_borrow_mut() {
             worker.tick();
+            if let Ok(mut pusher) = self.pusher.try_borrow_mut() {
+                pusher.tick(self.id, &mut worker);
+            }
         }
     }
 

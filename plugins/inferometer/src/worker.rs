@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hostcalls::{Call, HostError, LogLevel};
 use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, rebin_gaps};
 use metric_registry::{Limits, Registry, SeriesId};
+use otlp_delivery::{Signal, Verdict};
 use plugin_config::{Config, Labels};
 use request_observer::{Budget, Phase, Purpose, RequestObserver, RequestRecord, SkipReason, Text};
 use response_telemetry::Routing;
@@ -513,6 +514,28 @@ impl Worker {
             self.note(beat);
         }
         self.lead(now);
+    }
+
+    /// Whether a request has ended here.
+    pub(crate) fn has_served(&self) -> bool {
+        self.served
+    }
+
+    /// Counts a call to a receiver; `took` is nothing where it could not even be sent.
+    pub(crate) fn count_export(&mut self, signal: Signal, verdict: &Verdict, took: Option<u64>) {
+        let (signal, outcome) = (signal.as_str(), verdict.outcome.as_str());
+        let catalog = Rc::clone(&self.catalog);
+        let registry = &mut self.registry;
+        let calls = catalog.exports(registry, signal, outcome);
+        registry.add(calls, 1);
+        if let Some(nanos) = took {
+            let durations = catalog.export_duration(registry, signal);
+            registry.observe(durations, nanos);
+        }
+        if verdict.rejected > 0 {
+            let rejected = catalog.export_rejected(registry, signal);
+            registry.add(rejected, verdict.rejected);
+        }
     }
 
     /// Publishes outside the tick, so that a scrape shows what this worker has counted up to now.
