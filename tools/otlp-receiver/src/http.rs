@@ -1,0 +1,68 @@
+//! The paths of HTTP.
+
+use std::future;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
+use prost::Message as _;
+
+use crate::Behaviour;
+use crate::books::{Books, Received};
+
+pub(crate) fn routes(books: Arc<Books>) -> Router {
+    Router::new()
+        .route("/v1/metrics", post(metrics))
+        .with_state(books)
+}
+
+async fn metrics(State(books): State<Arc<Books>>, headers: HeaderMap, body: Bytes) -> Response {
+    let (_open, behaviour) = books.open();
+    let Ok(request) = ExportMetricsServiceRequest::decode(body) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let texts = headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    let received = Received {
+        at: Instant::now(),
+        headers: texts.collect(),
+        request,
+    };
+    let mut response = ExportMetricsServiceResponse::default();
+    match behaviour {
+        Behaviour::Take => {}
+        Behaviour::TakeAfter(pause) => tokio::time::sleep(pause).await,
+        Behaviour::TakePartly(rejected_data_points) => {
+            response.partial_success = Some(ExportMetricsPartialSuccess {
+                rejected_data_points,
+                error_message: "as the test wants it".to_owned(),
+            });
+        }
+        Behaviour::Status { .. } => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Behaviour::Http {
+            status,
+            retry_after,
+        } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
+            return match retry_after {
+                Some(seconds) => {
+                    (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
+                }
+                None => status.into_response(),
+            };
+        }
+        Behaviour::Hang => future::pending().await,
+    }
+    books.take(received);
+    let content_type = [(header::CONTENT_TYPE, "application/x-protobuf")];
+    (content_type, response.encode_to_vec()).into_response()
+}

@@ -1,0 +1,138 @@
+//! The receiver: its two listeners, which can be taken away and come back.
+
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+
+use anyhow::Result;
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::MetricsServiceServer;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+
+use crate::books::{Books, Received};
+use crate::grpc::Metrics;
+use crate::{Behaviour, http};
+
+/// The largest message that is taken.
+const MESSAGE_BYTES: usize = 64 << 20;
+
+/// A receiver of OTLP.
+#[derive(Debug)]
+pub struct OtlpReceiver {
+    books: Arc<Books>,
+    grpc: SocketAddr,
+    http: SocketAddr,
+    /// All its connections live in here, and end with it.
+    running: Option<Runtime>,
+}
+
+impl OtlpReceiver {
+    /// A receiver on ports of its own.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot listen.
+    pub fn start() -> Result<OtlpReceiver> {
+        let mut receiver = OtlpReceiver {
+            books: Arc::default(),
+            grpc: SocketAddr::from(([127, 0, 0, 1], 0)),
+            http: SocketAddr::from(([127, 0, 0, 1], 0)),
+            running: None,
+        };
+        receiver.resume()?;
+        Ok(receiver)
+    }
+
+    /// Where gRPC is spoken.
+    #[must_use]
+    pub fn grpc(&self) -> SocketAddr {
+        self.grpc
+    }
+
+    /// Where HTTP is spoken.
+    #[must_use]
+    pub fn http(&self) -> SocketAddr {
+        self.http
+    }
+
+    /// Goes away with all connections, as a receiver that is stopped.
+    pub fn pause(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.shutdown_background();
+        }
+    }
+
+    /// Comes back on the same ports.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot listen there.
+    pub fn resume(&mut self) -> Result<()> {
+        let running = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let inside = running.enter();
+        let grpc = listener(self.grpc)?;
+        let http = listener(self.http)?;
+        self.grpc = grpc.local_addr()?;
+        self.http = http.local_addr()?;
+        let service = MetricsServiceServer::new(Metrics(Arc::clone(&self.books)))
+            .max_decoding_message_size(MESSAGE_BYTES);
+        let routes = http::routes(Arc::clone(&self.books));
+        running.spawn(async move {
+            let server = Server::builder().add_service(service);
+            // A listener that fails shows in the test as calls that do not come.
+            let _ended = server
+                .serve_with_incoming(TcpListenerStream::new(grpc))
+                .await;
+        });
+        running.spawn(async move {
+            let _ended = axum::serve(http, routes).await;
+        });
+        drop(inside);
+        self.running = Some(running);
+        Ok(())
+    }
+
+    /// How the next call without an order of its own is answered.
+    pub fn next(&self, behaviour: Behaviour) {
+        self.books.next(behaviour);
+    }
+
+    /// How calls are answered that no other order is for.
+    pub fn always(&self, behaviour: Behaviour) {
+        self.books.always(behaviour);
+    }
+
+    /// The metrics that were taken, in their order.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Received> {
+        self.books.metrics()
+    }
+
+    /// How many calls came, those that were refused among them.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.books.calls()
+    }
+
+    /// The most calls that were open at one time.
+    #[must_use]
+    pub fn most_open(&self) -> usize {
+        self.books.most_open()
+    }
+}
+
+impl Drop for OtlpReceiver {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
+
+fn listener(address: SocketAddr) -> Result<TcpListener> {
+    let listener = StdListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(TcpListener::from_std(listener)?)
+}
