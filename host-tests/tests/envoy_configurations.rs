@@ -17,9 +17,11 @@ use host_tests::{
     envoy_rig::{envoy_binary, refuse_failures, say, scrape_at},
     metric_assert::{Exposition, equal},
     module::{MODULE_PATH, built_module, workspace_root},
+    otlp_ledger::{Ledger, attributes},
     scripted_upstream::{Script, ScriptedUpstream},
     test_client::{Ask, Http1Client},
 };
+use otlp_receiver::OtlpReceiver;
 
 /// The addresses in the files, each with what stands in its place here.
 const LISTEN_PORTS: [&str; 3] = ["10000", "9090", "9901"];
@@ -45,7 +47,10 @@ fn text(name: &str) -> String {
 }
 
 async fn start(name: &str, upstream: SocketAddr) -> EnvoyProcess {
-    let mut text = text(name);
+    start_text(name, text(name), upstream).await
+}
+
+async fn start_text(name: &str, mut text: String, upstream: SocketAddr) -> EnvoyProcess {
     for port in LISTEN_PORTS {
         text = text.replace(&format!("port_value: {port}"), "port_value: 0");
     }
@@ -103,7 +108,7 @@ async fn every_configuration_is_accepted_by_envoy() {
     // Each of them also runs, in a test of its own below.
     assert_eq!(
         names,
-        ["minimal.yaml", "stats.yaml"],
+        ["minimal.yaml", "otlp.yaml", "stats.yaml"],
         "a configuration without a test that runs it"
     );
     for name in &names {
@@ -166,6 +171,50 @@ async fn the_minimal_configuration_measures_and_answers_scrapes() {
         "",
         "this configuration leaves Envoy's own stats alone"
     );
+    refuse_failures(&envoy.stop().await.unwrap()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_otlp_configuration_pushes_to_a_collector() {
+    const COLLECTOR: &str = "port_value: 4317";
+    let upstream = ScriptedUpstream::http1().await.unwrap();
+    let receiver = OtlpReceiver::start().unwrap();
+    let text = text("otlp.yaml");
+    assert!(text.contains(COLLECTOR));
+    let collector = format!("port_value: {}", receiver.grpc().port());
+    let text = text.replace(COLLECTOR, &collector);
+    let envoy = start_text("otlp.yaml", text, upstream.address()).await;
+    let observe = envoy.listener_address("observe").await.unwrap();
+    two_requests(observe, &upstream).await;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let received = loop {
+        let mut ledger = Ledger::default();
+        for received in receiver.metrics() {
+            ledger.take(&received.request);
+        }
+        assert_eq!(ledger.faults(), [] as [String; 0]);
+        let received = ledger.exposition();
+        if received.total_or_zero("inference_requests_total", &[]) >= 2.0 {
+            break received;
+        }
+        let calls = receiver.calls();
+        assert!(
+            Instant::now() < deadline,
+            "after {calls} calls nothing came"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let refused = [("outcome", "rate_limited")];
+    received.assert(&[
+        equal("inference_requests_total", &refused, 1.0),
+        equal("inference_cached_input_tokens_total", &[], 75.0),
+        equal("gen_ai_server_time_to_first_token_seconds_count", &[], 1.0),
+    ]);
+    let resource = receiver.metrics()[0].request.resource_metrics[0]
+        .resource
+        .clone();
+    let resource = attributes(&resource.unwrap().attributes);
+    assert_eq!(resource["service.name"], "inference-gateway");
     refuse_failures(&envoy.stop().await.unwrap()).unwrap();
 }
 
