@@ -17,6 +17,8 @@ pub mod mixed_exchanges;
 pub mod mixed_load;
 pub mod module;
 pub mod otlp_ledger;
+pub mod push_rig;
+pub mod real_collector;
 pub mod real_llamacpp;
 pub mod scenario;
 pub mod scenario_answer;

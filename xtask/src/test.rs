@@ -90,7 +90,11 @@ impl Step {
             Self::EnvoyNewest => format!("the built module in Envoy {NEWEST}"),
             Self::EnvoyOldest => format!("the built module in Envoy {OLDEST}"),
             Self::Demo => "the demonstration, for ten seconds".to_owned(),
-            Self::Real => format!("a real llama.cpp server behind Envoy {NEWEST}"),
+            Self::Real => {
+                format!(
+                    "a real llama.cpp server and a real OpenTelemetry Collector, with Envoy {NEWEST}"
+                )
+            }
         }
     }
 
@@ -123,8 +127,8 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "STEP", value_parser = Step::ALL.map(Step::name))]
     only: Option<String>,
 
-    /// Run only what needs a real inference server, with the steps it needs; the server comes from the Python package
-    /// index (0.2 GB). Without this it is left out.
+    /// Run only what needs a real inference server or collector, with the steps it needs; the server comes from the
+    /// Python package index (0.2 GB), the collector is built where there is Go. Without this it is left out.
     #[arg(long, conflicts_with = "only")]
     real: bool,
 }
@@ -156,7 +160,7 @@ pub(crate) fn command(arguments: &TestArguments) -> Result<()> {
     if only.is_none() {
         report.not_run(
             Step::Real.name(),
-            "it fetches a real server: cargo xtask test --real",
+            "it fetches a real server and builds a collector: cargo xtask test --real",
         );
     }
     report.finish()

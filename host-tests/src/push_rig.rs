@@ -1,0 +1,171 @@
+//! An Envoy that pushes, with an ordinary load, and the comparison of what arrived with a scrape.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use envoy_harness::{EnvoyOptions, Upstream};
+use otlp_receiver::OtlpReceiver;
+use serde_json::{Value, json};
+
+use crate::envoy_rig::{EnvoyRig, RigPlan, say};
+use crate::metric_assert::Exposition;
+use crate::module::built_module;
+use crate::otlp_ledger::{Ledger, with_plain_bounds};
+use crate::scripted_upstream::{Script, ScriptedUpstream};
+use crate::test_client::{Ask, Http1Client};
+
+/// How long what was pushed may take to arrive, back-offs of a receiver that was away included.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// How many requests are under way at once.
+const CLIENTS: usize = 16;
+
+/// An Envoy whose observing listener pushes as well.
+pub struct PushRig {
+    /// The Envoy and its listeners.
+    pub rig: EnvoyRig,
+    upstream: ScriptedUpstream,
+    sent: u32,
+}
+
+/// The observing configuration with these members of `push`, at a pace for tests.
+#[must_use]
+pub fn observing(push: &Value) -> Value {
+    let mut push = push.clone();
+    if let Some(members) = push.as_object_mut() {
+        members.insert("cluster".to_owned(), json!("otel"));
+        members.insert("interval".to_owned(), json!("1s"));
+        members.insert("timeout".to_owned(), json!("2s"));
+    }
+    json!({ "push": push })
+}
+
+/// Whether a configuration of `push` speaks gRPC, for which its cluster must speak HTTP/2.
+#[must_use]
+pub fn is_grpc(push: &Value) -> bool {
+    push.get("protocol") != Some(&json!("http/protobuf"))
+}
+
+impl PushRig {
+    /// Starts one that pushes to a receiver at an address.
+    ///
+    /// # Errors
+    ///
+    /// When there is no Envoy, or it does not serve.
+    pub async fn start(workers: u32, push: &Value, receiver: SocketAddr) -> Result<PushRig> {
+        let upstream = ScriptedUpstream::http1().await?;
+        let rig = EnvoyRig::start(options(workers, push, &upstream, receiver)?).await?;
+        Ok(PushRig {
+            rig,
+            upstream,
+            sent: 0,
+        })
+    }
+
+    /// Sends so many requests, which are answered well.
+    ///
+    /// # Errors
+    ///
+    /// When one is not.
+    pub async fn serve(&mut self, times: u32) -> Result<()> {
+        let mut running = tokio::task::JoinSet::new();
+        for _ in 0..times {
+            self.upstream.standing(Script::reply(
+                200,
+                "application/json",
+                "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}],\
+                 \"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}",
+            ));
+            let observe = self.rig.observe;
+            running.spawn(async move {
+                let ask = Ask::post("/v1/chat/completions", "{\"model\":\"m\"}");
+                Http1Client::once(observe, &ask).await
+            });
+            if running.len() >= CLIENTS
+                && let Some(answer) = running.join_next().await
+            {
+                ensure!(answer??.status == 200);
+            }
+        }
+        while let Some(answer) = running.join_next().await {
+            ensure!(answer??.status == 200);
+        }
+        self.sent += times;
+        Ok(())
+    }
+
+    /// Waits until a receiver has all requests, and gives its books.
+    ///
+    /// # Errors
+    ///
+    /// When they do not come.
+    pub async fn delivered(&self, receiver: &OtlpReceiver) -> Result<Ledger> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut ledger = Ledger::default();
+            for received in receiver.metrics() {
+                ledger.take(&received.request);
+            }
+            let exposition = ledger.exposition();
+            let got = exposition.total_or_zero("inference_requests_total", &[]);
+            let in_flight = exposition.total_or_zero("inference_requests_in_flight", &[]);
+            if got >= f64::from(self.sent) && in_flight == 0.0 {
+                return Ok(ledger);
+            }
+            if Instant::now() > deadline {
+                let calls = receiver.calls();
+                bail!("{got} of {} requests after {calls} calls", self.sent);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Holds the books against a scrape, series by series and value by value, and gives the scrape. What the module says
+    /// of itself is left out, as each export changes it.
+    ///
+    /// # Errors
+    ///
+    /// When anything differs, or the sequence of points was not an honest one.
+    pub async fn check(&self, ledger: &Ledger) -> Result<Exposition> {
+        let own = |name: &str| name.starts_with("inferometer_");
+        let scrape = self.rig.scrape_settled().await?;
+        let shown = with_plain_bounds(&scrape.without(own));
+        let received = ledger.exposition().without(own);
+        let mut differences = received.changes(&shown);
+        // Sums of deltas are sums of rounded numbers.
+        differences.retain(|(_, one, other)| (one - other).abs() > 1e-6);
+        ensure!(differences.is_empty(), "{differences:?}");
+        ensure!(ledger.faults().is_empty(), "{:?}", ledger.faults());
+        ensure!(ledger.instances().len() == 1, "{:?}", ledger.instances());
+        let requests = scrape.total_or_zero("inference_requests_total", &[]);
+        ensure!(requests == f64::from(self.sent), "{requests} requests");
+        let (taken, points) = ledger.counts();
+        say(&format!(
+            "{requests} requests, {taken} exports with {points} points: {} series equal to the scrape's",
+            shown.samples().len()
+        ));
+        Ok(scrape)
+    }
+}
+
+fn options(
+    workers: u32,
+    push: &Value,
+    upstream: &ScriptedUpstream,
+    receiver: SocketAddr,
+) -> Result<EnvoyOptions> {
+    let plan = RigPlan {
+        workers,
+        observe: observing(push),
+        dynamic_listeners: true,
+        ..RigPlan::default()
+    };
+    let mut options = plan.options(built_module()?, upstream.address());
+    let cluster = Upstream::at("otel", receiver);
+    options.upstreams.push(if is_grpc(push) {
+        cluster.http2()
+    } else {
+        cluster
+    });
+    Ok(options)
+}
