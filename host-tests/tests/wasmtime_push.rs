@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::print_stdout,
     reason = "this file is a test"
 )]
 
@@ -462,4 +463,66 @@ fn no_memory_grows_over_a_thousand_exports() {
     }
     assert_eq!(pushing.workers[0].0.vm.memory_bytes(), before);
     assert_eq!(pushing.ledger.faults(), [] as [String; 0]);
+}
+
+/// Whoever holds the lease dies with a call in flight, two hundred times.
+#[test]
+fn two_exports_are_never_in_flight_however_often_the_sender_dies() {
+    const TAKE_OVERS: u32 = 200;
+    const TIMEOUT: Duration = Duration::from_secs(2);
+    /// The call's timeout and two ticks.
+    const TERM: Duration = Duration::from_secs(4);
+    const STEP: Duration = Duration::from_millis(50);
+    let push =
+        r#"{"observe": false, "push": {"cluster": "otel", "interval": "1s", "timeout": "2s"}}"#;
+    let mut pushing = Pushing::new(3, push);
+    let mut served = 0;
+    let mut since_last_call = Duration::MAX;
+    let mut longest = Duration::ZERO;
+    for turn in 0..TAKE_OVERS {
+        // The survivors go on counting, those that have served nothing among them.
+        if turn % 20 == 0 {
+            pushing.serve(0, 1);
+            served += 1;
+            pushing.bed.host.run_for(SECOND);
+            since_last_call = since_last_call.saturating_add(SECOND);
+        }
+        let call = loop {
+            pushing.bed.host.run_for(STEP);
+            since_last_call = since_last_call.saturating_add(STEP);
+            let calls = pushing.bed.host.take_http_calls();
+            assert!(calls.len() <= 1, "{calls:?}");
+            if let Some(call) = calls.into_iter().next() {
+                break call;
+            }
+            assert!(
+                turn == 0 || since_last_call <= TERM * 2,
+                "nobody follows at turn {turn}"
+            );
+        };
+        // The proxy holds the call of a dead machine until its timeout.
+        assert!(
+            since_last_call >= TIMEOUT,
+            "two calls in {since_last_call:?} at turn {turn}"
+        );
+        if turn > 0 {
+            longest = longest.max(since_last_call);
+        }
+        since_last_call = Duration::ZERO;
+        let mut all = pushing.workers.iter();
+        let dying = all
+            .position(|(worker, _)| worker.vm.number() == call.vm)
+            .unwrap();
+        let (dead, _root) = pushing.workers.remove(dying);
+        dead.vm.fail("on purpose");
+        let worker = pushing.bed.worker().unwrap();
+        let root = worker.vm.root(listener("push", push));
+        pushing.workers.push((worker, root));
+    }
+    println!("{TAKE_OVERS} take-overs, each within {longest:?} of the call that was lost");
+    pushing.run(SECOND * 30, grpc_ok);
+    assert_eq!(pushing.ledger.faults(), [] as [String; 0]);
+    let received = pushing.ledger.exposition();
+    received.assert(&[equal("inference_requests_total", &[], f64::from(served))]);
+    assert_eq!(pushing.ledger.instances().len(), 1);
 }
