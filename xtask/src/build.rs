@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
+use clap::Args;
 
 use crate::{
     process,
@@ -37,10 +38,47 @@ pub(crate) struct Built {
     pub(crate) toolchain: Toolchain,
 }
 
+/// How to build.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct BuildArguments {
+    /// Leave the role `push` out, for a smaller module; it becomes inferometer-without-push.wasm.
+    #[arg(long)]
+    without_push: bool,
+}
+
+/// What of the module is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// All of it.
+    All,
+    /// All but the role `push`.
+    WithoutPush,
+}
+
+impl Parts {
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Parts::All => &[],
+            Parts::WithoutPush => &["--no-default-features"],
+        }
+    }
+
+    fn file_name(self) -> &'static str {
+        match self {
+            Parts::All => "inferometer.wasm",
+            Parts::WithoutPush => "inferometer-without-push.wasm",
+        }
+    }
+}
+
 /// The task: builds the module and prints its size.
-pub(crate) fn command() -> Result<()> {
+pub(crate) fn command(arguments: BuildArguments) -> Result<()> {
     let started = Instant::now();
-    let built = build(&mut |line| println!("{line}"))?;
+    let parts = match arguments.without_push {
+        true => Parts::WithoutPush,
+        false => Parts::All,
+    };
+    let built = build(parts, &mut |line| println!("{line}"))?;
     println!(
         "{}: {} bytes ({:.1} KiB), by the {} toolchain, in {:.1} s",
         workspace::shown(&built.path),
@@ -52,16 +90,16 @@ pub(crate) fn command() -> Result<()> {
     Ok(())
 }
 
-/// Compiles the module into `target/inferometer/inferometer.wasm`; each step is told through `progress`.
-pub(crate) fn build(progress: &mut dyn FnMut(&str)) -> Result<Built> {
+/// Compiles the module into `target/inferometer`; each step is told through `progress`.
+pub(crate) fn build(parts: Parts, progress: &mut dyn FnMut(&str)) -> Result<Built> {
     let toolchain = ready_toolchain(progress)?;
     let compiled = match toolchain {
-        Toolchain::Installed | Toolchain::Rustup => compile_here(progress)?,
-        Toolchain::Debian => compile_with_debian(progress)?,
+        Toolchain::Installed | Toolchain::Rustup => compile_here(parts, progress)?,
+        Toolchain::Debian => compile_with_debian(parts, progress)?,
     };
     let path = workspace::target()
         .join("inferometer")
-        .join("inferometer.wasm");
+        .join(parts.file_name());
     let size = put(&compiled, &path)?;
     Ok(Built {
         path,
@@ -203,7 +241,7 @@ fn cargo_arguments() -> [&'static str; 7] {
     ]
 }
 
-fn compile_here(progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
+fn compile_here(parts: Parts, progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     progress(&format!(
         "compiling the module with the {WASM_TARGET} target of this toolchain"
     ));
@@ -212,13 +250,14 @@ fn compile_here(progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     process::run(
         cargo
             .args(cargo_arguments())
+            .args(parts.features())
             .arg("--target-dir")
             .arg(&folder),
     )?;
     Ok(compiled_in(&folder))
 }
 
-fn compile_with_debian(progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
+fn compile_with_debian(parts: Parts, progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     progress(
         "compiling the standard library and the module with Debian's compiler \
          (one to two minutes the first time)",
@@ -237,6 +276,7 @@ fn compile_with_debian(progress: &mut dyn FnMut(&str)) -> Result<PathBuf> {
         .env_remove("CARGO")
         .env_remove("RUSTUP_TOOLCHAIN")
         .args(cargo_arguments())
+        .args(parts.features())
         .arg("-Zbuild-std=std,panic_abort")
         .arg("--target-dir")
         .arg(&folder);

@@ -113,13 +113,22 @@ fn documentation() -> Result<()> {
 }
 
 fn plugins() -> Result<()> {
-    let mut cargo = workspace::cargo();
-    cargo.args(["clippy", "--keep-going"]).args(PLUGINS);
-    if build::target_is_installed() {
-        cargo.args(["--target", WASM_TARGET]);
-    } else {
-        // Clippy does not link, so the host functions that are missing here do no harm.
-        println!("{WASM_TARGET} is not installed, so clippy looks at the plugins as native code");
+    // Both with the role `push` and without it.
+    for features in [&[] as &[&str], &["--no-default-features"]] {
+        let mut cargo = workspace::cargo();
+        cargo
+            .args(["clippy", "--keep-going"])
+            .args(PLUGINS)
+            .args(features);
+        if build::target_is_installed() {
+            cargo.args(["--target", WASM_TARGET]);
+        } else {
+            // Clippy does not link, so the host functions that are missing here do no harm.
+            println!(
+                "{WASM_TARGET} is not installed, so clippy looks at the plugins as native code"
+            );
+        }
+        process::run(cargo.args(["--", "-D", "warnings"]))?;
     }
-    process::run(cargo.args(["--", "-D", "warnings"]))
+    Ok(())
 }

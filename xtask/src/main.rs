@@ -58,7 +58,7 @@ enum Task {
     ///
     /// Uses the wasm target of this Rust toolchain; else asks rustup for it, for at most 20 seconds; else
     /// uses Debian's packages and builds the standard library for the target.
-    Build,
+    Build(build::BuildArguments),
     /// Show the main job: Envoy with the module, a simulated inference server, a mixed load, a live table.
     ///
     /// Exits with success only when the scraped metrics agree with what the load itself measured.
@@ -81,7 +81,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
-        Task::Build => build::command(),
+        Task::Build(arguments) => build::command(arguments),
         Task::Demo(arguments) => demo::run(arguments),
         Task::Run(arguments) => run::run(arguments),
         Task::Test(arguments) => test::command(&arguments),

@@ -80,7 +80,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     for address in [args.listen, args.scrape] {
         check_free(address)?;
     }
-    let built = build::build(&mut |line| println!("{line}"))?;
+    let built = build::build(build::Parts::All, &mut |line| println!("{line}"))?;
     let binary = envoy_harness::locate(args.envoy.as_deref(), &workspace::tools(), &mut |line| {
         println!("{line}")
     })?;

@@ -190,7 +190,7 @@ impl Run {
     fn step(&mut self, step: Step, tally: &mut Tally) -> Result<()> {
         match step {
             Step::Module => {
-                let built = build::build(&mut |line| println!("{line}"))?;
+                let built = build::build(build::Parts::All, &mut |line| println!("{line}"))?;
                 println!("{}: {} bytes", workspace::shown(&built.path), built.size);
                 Ok(())
             }

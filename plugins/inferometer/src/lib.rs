@@ -13,6 +13,10 @@ mod ending;
 mod heads;
 mod mirror;
 mod names;
+#[cfg(feature = "push")]
+mod push;
+#[cfg(not(feature = "push"))]
+#[path = "push_left_out.rs"]
 mod push;
 mod root;
 mod scrape;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hostcalls::{Call, HostError, LogLevel};
 use metric_catalog::{Catalog, CatalogSettings, Moved, RecordLabels, rebin_gaps};
 use metric_registry::{Limits, Registry, SeriesId};
+#[cfg(feature = "push")]
 use otlp_delivery::{Signal, Verdict};
 use plugin_config::{Config, Labels};
 use request_observer::{Budget, Phase, Purpose, RequestObserver, RequestRecord, SkipReason, Text};
@@ -517,11 +518,13 @@ impl Worker {
     }
 
     /// Whether a request has ended here.
+    #[cfg(feature = "push")]
     pub(crate) fn has_served(&self) -> bool {
         self.served
     }
 
     /// Counts a call to a receiver; `took` is nothing where it could not even be sent.
+    #[cfg(feature = "push")]
     pub(crate) fn count_export(&mut self, signal: Signal, verdict: &Verdict, took: Option<u64>) {
         let (signal, outcome) = (signal.as_str(), verdict.outcome.as_str());
         let catalog = Rc::clone(&self.catalog);

@@ -56,7 +56,7 @@ pub(crate) struct DemoArgs {
 ///
 /// When something cannot be built, fetched or started, and when the two sides disagree.
 pub(crate) fn run(args: DemoArgs) -> Result<()> {
-    let built = build::build(&mut |line| println!("{line}"))?;
+    let built = build::build(build::Parts::All, &mut |line| println!("{line}"))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -48,6 +48,8 @@ pub(crate) struct Pusher {
     sent: Option<Sent>,
     sent_by: u32,
     request_bytes: usize,
+    /// The root whose ticks come quickly.
+    quick_root: Option<u32>,
     /// Whether the lease is left to others until the next call is due.
     stands_back: bool,
     /// Whether the last call worked, as far as the log knows.
@@ -65,6 +67,7 @@ impl Pusher {
             sent: None,
             sent_by: 0,
             request_bytes: REQUEST_BYTES,
+            quick_root: None,
             stands_back: false,
             is_well: true,
         }
@@ -126,7 +129,7 @@ impl Pusher {
             self.forget();
             self.pace.ended(worker.now_nanos(), &verdict, random());
         }
-        self.set_ticks(worker);
+        self.set_ticks(root, worker);
     }
 
     /// The answer to a call of a root.
@@ -148,7 +151,7 @@ impl Pusher {
             None => Verdict::again(Outcome::Unreachable, None, "the answer cannot be read"),
         };
         self.ended(&target, &verdict, worker);
-        self.set_ticks(worker);
+        self.set_ticks(root, worker);
     }
 
     /// The target of a root, if it is the one that sends.
@@ -280,12 +283,17 @@ impl Pusher {
     }
 
     /// Ticks come quickly while there is something to do, and as the configuration has them otherwise.
-    fn set_ticks(&self, worker: &mut Worker) {
+    fn set_ticks(&mut self, root: u32, worker: &mut Worker) {
         let is_busy = self.export.is_some() && self.sent.is_none() && self.unsent.is_none();
-        let period = match is_busy {
-            true => QUICK_TICK_MILLIS,
-            false => worker.tick_period_millis(),
+        let is_quick = self.quick_root == Some(root);
+        if is_busy == is_quick {
+            return;
+        }
+        let (period, quick_root) = match is_busy {
+            true => (QUICK_TICK_MILLIS, Some(root)),
+            false => (worker.tick_period_millis(), None),
         };
+        self.quick_root = quick_root;
         let set = hostcalls::set_tick_period_millis(period);
         worker.note(set);
     }

@@ -1,0 +1,66 @@
+//! The role `push` in a build that leaves it out: a configuration that asks for it is told so, and nothing is sent.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hostcalls::{HostError, LogLevel};
+use plugin_config::Config;
+
+use crate::worker::Worker;
+
+/// Shares the one name of the role's other build.
+pub(crate) type SharedPusher = Rc<RefCell<Pusher>>;
+
+/// Sends nothing.
+pub(crate) struct Pusher;
+
+/// Nothing is sent, so nothing is answered.
+pub(crate) struct Answer;
+
+/// A pusher that sends nothing.
+pub(crate) fn of_this_machine() -> SharedPusher {
+    Rc::new(RefCell::new(Pusher))
+}
+
+#[expect(
+    clippy::unused_self,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the role's other build has the same methods, and uses what they get"
+)]
+impl Pusher {
+    pub(crate) fn configure(&mut self, _root: u32, config: Option<&Config>) {
+        if config.is_some_and(|config| config.push().is_some()) {
+            hostcalls::log(
+                LogLevel::Error,
+                "key `push`: this build of the module leaves the role out, so nothing is pushed",
+            );
+        }
+    }
+
+    pub(crate) fn root_ended(&mut self, _root: u32, _worker: &mut Worker) {}
+
+    pub(crate) fn tick(&mut self, _root: u32, _worker: &mut Worker) {}
+
+    pub(crate) fn answered(
+        &mut self,
+        _root: u32,
+        _token: u32,
+        _answer: Result<Answer, HostError>,
+        _worker: &mut Worker,
+    ) {
+    }
+}
+
+impl Answer {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the role's other build may fail here"
+    )]
+    pub(crate) fn read(
+        _headers: usize,
+        _body: usize,
+        _trailers: usize,
+    ) -> Result<Answer, HostError> {
+        Ok(Answer)
+    }
+}
