@@ -1,14 +1,15 @@
 //! An Envoy that pushes, with an ordinary load, and the comparison of what arrived with a scrape.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use envoy_harness::{EnvoyOptions, Upstream};
+use envoy_harness::{EnvoyOptions, Upstream, WasmPlugin};
 use otlp_receiver::OtlpReceiver;
 use serde_json::{Value, json};
 
-use crate::envoy_rig::{EnvoyRig, RigPlan, say};
+use crate::envoy_rig::{EnvoyRig, RigPlan, say, with_tick};
 use crate::metric_assert::Exposition;
 use crate::module::built_module;
 use crate::otlp_ledger::{Ledger, with_plain_bounds};
@@ -55,6 +56,36 @@ impl PushRig {
     pub async fn start(workers: u32, push: &Value, receiver: SocketAddr) -> Result<PushRig> {
         let upstream = ScriptedUpstream::http1().await?;
         let rig = EnvoyRig::start(options(workers, push, &upstream, receiver)?).await?;
+        Ok(PushRig {
+            rig,
+            upstream,
+            sent: 0,
+        })
+    }
+
+    /// Starts one whose listeners do not push: a service of the bootstrap does, of which there is one in the process.
+    ///
+    /// # Errors
+    ///
+    /// When there is no Envoy, or it does not serve.
+    pub async fn start_with_service(push: &Value, receiver: SocketAddr) -> Result<PushRig> {
+        let upstream = ScriptedUpstream::http1().await?;
+        let mut options = options(2, push, &upstream, receiver)?;
+        let plan = RigPlan {
+            dynamic_listeners: true,
+            ..RigPlan::default()
+        };
+        options.listeners = plan.listeners(built_module()?);
+        let mut pushing = observing(push);
+        if let Some(members) = pushing.as_object_mut() {
+            members.insert("observe".to_owned(), json!(false));
+        }
+        let service = bootstrap_service(&built_module()?, &with_tick(&pushing));
+        let extensions = json!([service]);
+        options
+            .extra
+            .insert("bootstrap_extensions".to_owned(), extensions);
+        let rig = EnvoyRig::start(options).await?;
         Ok(PushRig {
             rig,
             upstream,
@@ -146,6 +177,31 @@ impl PushRig {
         ));
         Ok(scrape)
     }
+}
+
+/// A singleton of the bootstrap with the filters' module and shared data.
+fn bootstrap_service(module: &Path, configuration: &str) -> Value {
+    let plugin = WasmPlugin::new(module);
+    json!({
+        "name": "envoy.bootstrap.wasm",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.wasm.v3.WasmService",
+            "singleton": true,
+            "config": {
+                "name": plugin.name,
+                "root_id": "push",
+                "vm_config": {
+                    "vm_id": plugin.vm_id,
+                    "runtime": "envoy.wasm.runtime.v8",
+                    "code": {"local": {"filename": module}},
+                },
+                "configuration": {
+                    "@type": "type.googleapis.com/google.protobuf.StringValue",
+                    "value": configuration,
+                },
+            },
+        },
+    })
 }
 
 fn options(

@@ -128,3 +128,16 @@ async fn a_receiver_that_is_away_and_updates_of_the_sender_lose_nothing() {
     assert_eq!(receiver.most_open(), 1);
     pushing.rig.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_of_the_bootstrap_sends_what_the_workers_count() {
+    let receiver = OtlpReceiver::start().unwrap();
+    let mut pushing = PushRig::start_with_service(&json!({}), receiver.grpc())
+        .await
+        .unwrap();
+    pushing.serve(50).await.unwrap();
+    let ledger = pushing.delivered(&receiver).await.unwrap();
+    pushing.check(&ledger).await.unwrap();
+    assert_eq!(receiver.most_open(), 1);
+    pushing.rig.stop().await.unwrap();
+}

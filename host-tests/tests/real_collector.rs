@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use host_tests::envoy_rig::say;
+use host_tests::go_program::can_be_built;
 use host_tests::push_rig::{PushRig, is_grpc};
 use host_tests::real_collector::Collector;
 use otlp_receiver::OtlpReceiver;
@@ -16,7 +17,7 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_real_collector_writes_out_is_what_a_scrape_shows() {
-    if !Collector::can_be_built() {
+    if !can_be_built() {
         say("NOT RUN: there is no Go to build a collector with");
         return;
     }
@@ -52,7 +53,7 @@ async fn what_a_real_collector_writes_out_is_what_a_scrape_shows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exponential_histograms_have_exact_counts_and_sums_behind_a_real_collector() {
-    if !Collector::can_be_built() {
+    if !can_be_built() {
         say("NOT RUN: there is no Go to build a collector with");
         return;
     }

@@ -107,8 +107,8 @@ const NOTES: &[Note] = &[
         "push",
         "",
         "Send the metrics of all workers to an OpenTelemetry collector, or another receiver of OTLP. Being there turns the \
-         role on. One worker sends for all; where the receiver cannot be reached nothing is lost, it only comes later. A \
-         backend that gets these and reads the scrape page too has every metric twice.",
+         role on, in the configuration that observes or in one of its own, a bootstrap service's with the same `vm_id` among \
+         them. One worker sends for all; where the receiver cannot be reached nothing is lost, it only comes later. A backend that gets these and reads the scrape page too has every metric twice.",
     ),
     note(
         "push.cluster",
