@@ -18,6 +18,8 @@ use crate::test_client::{Ask, Http1Client};
 
 /// How long what was pushed may take to arrive, back-offs of a receiver that was away included.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// What the environment of the bootstrap's service calls it.
+pub const SERVICE_NAME: &str = "told-by-the-environment";
 /// How many requests are under way at once.
 const CLIENTS: usize = 16;
 
@@ -194,6 +196,9 @@ fn bootstrap_service(module: &Path, configuration: &str) -> Value {
                     "vm_id": plugin.vm_id,
                     "runtime": "envoy.wasm.runtime.v8",
                     "code": {"local": {"filename": module}},
+                    "environment_variables": {
+                        "key_values": {"OTEL_SERVICE_NAME": SERVICE_NAME},
+                    },
                 },
                 "configuration": {
                     "@type": "type.googleapis.com/google.protobuf.StringValue",

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use envoy_harness::{HttpFilter, WasmPlugin};
 use host_tests::envoy_rig::with_tick;
 use host_tests::module::built_module;
-use host_tests::push_rig::{PushRig, is_grpc, observing};
+use host_tests::otlp_ledger::attributes;
+use host_tests::push_rig::{PushRig, SERVICE_NAME, is_grpc, observing};
 use otlp_receiver::{Behaviour, OtlpReceiver};
 use serde_json::{Value, json};
 
@@ -139,5 +140,11 @@ async fn a_service_of_the_bootstrap_sends_what_the_workers_count() {
     let ledger = pushing.delivered(&receiver).await.unwrap();
     pushing.check(&ledger).await.unwrap();
     assert_eq!(receiver.most_open(), 1);
+    let resource = receiver.metrics()[0].request.resource_metrics[0]
+        .resource
+        .clone();
+    let resource = attributes(&resource.unwrap().attributes);
+    assert_eq!(resource["service.name"], SERVICE_NAME);
+    assert_eq!(resource["envoy.node.id"], "inferometer");
     pushing.rig.stop().await.unwrap();
 }
