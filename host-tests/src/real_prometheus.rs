@@ -33,7 +33,7 @@ impl Prometheus {
     /// When it cannot be built or does not start; its log is in the message.
     pub fn start() -> Result<Prometheus> {
         let home = home("prometheus", VERSION)?;
-        let what = format!("a Prometheus {VERSION}, for about ten minutes");
+        let what = format!("a Prometheus {VERSION}, for a quarter of an hour");
         let program = built(home.join("prometheus"), &what, || {
             let module = format!("github.com/prometheus/prometheus/cmd/prometheus@{VERSION}");
             install(&module, &home)
