@@ -6,7 +6,7 @@ use super::Complaint;
 use crate::workspace::Package;
 
 /// For each pure library, the packages of ours that it may know. A new library needs a row.
-const PURE: [(&str, &[&str]); 19] = [
+const PURE: [(&str, &[&str]); 20] = [
     ("json-scan", &[]),
     ("sse-parser", &[]),
     ("json-sequence", &[]),
@@ -30,6 +30,7 @@ const PURE: [(&str, &[&str]); 19] = [
             "request-timeline",
         ],
     ),
+    ("inference-span", &["llm-payloads", "request-observer"]),
     ("metric-registry", &[]),
     (
         "metric-catalog",
