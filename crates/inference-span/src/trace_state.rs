@@ -83,6 +83,8 @@ mod tests {
         check(&members(33), false);
         check(&format!("a={}", "x".repeat(256)), true);
         check(&format!("a={}", "x".repeat(257)), false);
+        check(&format!("{}=1", "a".repeat(256)), true);
+        check(&format!("{}=1", "a".repeat(257)), false);
         let half = format!("a={}", "x".repeat(253));
         check(&format!("{half},b={}", "x".repeat(254)), true);
         check(&format!("{half},b={}", "x".repeat(255)), false);

@@ -244,7 +244,16 @@ fn the_versions_differ_in_one_name_and_in_interrupted_streams() {
     let reasons = |semconv| shown(&attributes(&broken_off(), semconv)).get(key).cloned();
     assert_eq!(reasons(Semconv::V1_41), None);
     assert_eq!(reasons(Semconv::Head).as_deref(), Some("[\"error\"]"));
-    for record in [requests::refused(), whole()] {
+    // A stream that was asked for and never began was not interrupted.
+    let never_began = RequestRecord {
+        accepted: false,
+        ..broken_off()
+    };
+    let not_streamed = RequestRecord {
+        stream: false,
+        ..broken_off()
+    };
+    for record in [requests::refused(), whole(), never_began, not_streamed] {
         let with = RequestRecord {
             finish_reason: None,
             ..record
@@ -307,11 +316,26 @@ const MOST_ATTRIBUTES: usize = 29;
 
 #[test]
 fn inputs_of_an_embedding_are_no_choices() {
-    let record = requests::embeddings();
+    let record = RequestRecord {
+        choices: 3,
+        ..requests::embeddings()
+    };
     let shown_span = span(&record);
     let shown = shown(&shown_span.attributes);
     assert_eq!(shown.get("gen_ai.request.choice.count"), None);
     assert_eq!(shown["gen_ai.operation.name"], "embeddings");
+}
+
+#[test]
+fn a_stream_that_does_not_reason_has_one_first_token() {
+    let mut record = streamed();
+    record.durations.time_to_first_visible_token = record.durations.time_to_first_token;
+    let span = span(&record);
+    let names: Vec<_> = span.events.iter().map(|event| event.name).collect();
+    assert_eq!(names, ["inference.first_token"]);
+    let shown = shown(&span.attributes);
+    assert!(shown.contains_key("inference.time_to_first_token"));
+    assert!(!shown.contains_key("inference.time_to_first_visible_token"));
 }
 
 #[test]
