@@ -2,7 +2,7 @@
 
 use request_observer::{AnomalyKind, Api, Outcome, Purpose, SkipReason, UsageReason, UsageStatus};
 
-use crate::own::{EXPORT_SIGNALS, SLOT_STATES};
+use crate::own::{EXPORT_RESULTS, EXPORT_SIGNALS, SLOT_STATES};
 
 /// A label of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,6 @@ impl LabelValues {
             | LabelValues::RequestHeader
             | LabelValues::Error
             | LabelValues::HostCall
-            | LabelValues::ExportResult
             | LabelValues::Version => None,
             LabelValues::Operation => {
                 let mut operations: Vec<_> = Api::ALL.into_iter().map(Api::operation).collect();
@@ -235,6 +234,7 @@ impl LabelValues {
             }
             LabelValues::SlotState => Some(SLOT_STATES.to_vec()),
             LabelValues::Signal => Some(EXPORT_SIGNALS.to_vec()),
+            LabelValues::ExportResult => Some(EXPORT_RESULTS.to_vec()),
         }
     }
 
@@ -260,7 +260,6 @@ impl LabelValues {
             }
             LabelValues::HostCall => "the calls that the module makes to the proxy",
             LabelValues::Version => "the module's version",
-            LabelValues::ExportResult => "`success`, `partial_success`, or the kind of failure",
             _ => "a closed list",
         }
     }

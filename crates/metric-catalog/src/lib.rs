@@ -45,7 +45,7 @@ mod values;
 pub use catalog::{Catalog, Moved};
 pub use definition::{Base, Definition, EnvoyMirror, Profile};
 pub use label::{Label, LabelValues};
-pub use own::{EXPORT_SIGNALS, SLOT_STATES, VERSION};
+pub use own::{EXPORT_RESULTS, EXPORT_SIGNALS, SLOT_STATES, VERSION};
 pub use page::metrics_markdown;
 pub use record::RecordLabels;
 pub use sample::rebin_gaps;

@@ -12,6 +12,21 @@ pub const SLOT_STATES: [&str; 5] = ["live", "stale", "sealed", "free", "unreadab
 /// What can be pushed, in the words of OpenTelemetry.
 pub const EXPORT_SIGNALS: [&str; 3] = ["metrics", "traces", "logs"];
 
+/// How a call to a receiver can end, in the words of the crate that judges its answer.
+pub const EXPORT_RESULTS: [&str; 11] = [
+    "success",
+    "partial_success",
+    "timeout",
+    "unavailable",
+    "rate_limited",
+    "unauthenticated",
+    "too_large",
+    "refused",
+    "unreachable",
+    "no_cluster",
+    "unreadable",
+];
+
 /// The version that the build info shows; it is one for the whole workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -28,7 +28,7 @@ const OF_THE_SCRAPER: [&str; 8] = [
 ];
 
 /// Every label that may be used. A new one is a new dimension of somebody's bill, so it is written down twice.
-const ALLOWED: [&str; 29] = [
+const ALLOWED: [&str; 30] = [
     "call",
     "destination_endpoint",
     "error.type",
@@ -52,6 +52,7 @@ const ALLOWED: [&str; 29] = [
     "route",
     "server.address",
     "server.port",
+    "signal",
     "source",
     "state",
     "status",
@@ -284,6 +285,12 @@ fn labels_are_allowed_and_bounded() {
     check("the module itself has no label of requests", |each| {
         each.profile != Profile::SelfTelemetry || each.base == Base::Nothing
     });
+}
+
+#[test]
+fn the_results_of_an_export_are_the_outcomes_of_its_delivery() {
+    let outcomes = otlp_delivery::Outcome::ALL.map(otlp_delivery::Outcome::as_str);
+    assert_eq!(metric_catalog::EXPORT_RESULTS, outcomes);
 }
 
 #[test]
