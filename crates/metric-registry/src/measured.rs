@@ -90,6 +90,9 @@ impl<'a> Measured<'a> {
     }
 
     fn value_in(&self, scale: u64, bounds: &[u64]) -> SeriesValue<'_> {
+        if self.scale == scale && self.bounds == bounds {
+            return self.value.clone();
+        }
         let convert = |value: u64| rescaled(value, self.scale, scale);
         match &self.value {
             SeriesValue::Counter(sum) => SeriesValue::Counter(convert(*sum)),
@@ -102,9 +105,6 @@ impl<'a> Measured<'a> {
                 })
             }
             SeriesValue::Histogram { counts, sum } => {
-                if self.scale == scale && self.bounds == bounds {
-                    return self.value.clone();
-                }
                 let own: Vec<u64> = self.bounds.iter().map(|bound| convert(*bound)).collect();
                 let mut moved = vec![0_u64; bounds.len().saturating_add(1)];
                 rebin(&own, counts, bounds, |bucket, more| {

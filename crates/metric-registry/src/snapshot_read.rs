@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::buckets::rebin;
+use crate::measured::Measured;
 use crate::snapshot::{Family, Series, SeriesValue, Snapshot};
 
 impl Snapshot {
@@ -13,19 +13,18 @@ impl Snapshot {
     /// series found; series of another kind or scale than the first are left out.
     #[must_use]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<SeriesValue<'static>> {
-        let mut total: Option<(Family<'_>, SeriesValue<'static>)> = None;
-        for family in self.families().filter(|family| family.name() == name) {
+        let mut total: Option<Measured<'_>> = None;
+        for family in self.families_named(name) {
             for series in family.series().filter(|series| carries(*series, labels)) {
+                let measured = Measured::of(family, series);
                 match &mut total {
-                    None => total = Some((family, owned(series.value()))),
-                    Some((first, sum)) if first.scale() == family.scale() => {
-                        add(first.bounds(), sum, family.bounds(), &series.value());
-                    }
+                    None => total = Some(measured),
+                    Some(total) if total.scale == measured.scale => total.add(&measured),
                     Some(_) => {}
                 }
             }
         }
-        total.map(|(_, sum)| sum)
+        total.map(|total| owned(total.value))
     }
 
     /// The families named so, in no particular order.
@@ -49,34 +48,6 @@ fn owned(value: SeriesValue<'_>) -> SeriesValue<'static> {
             counts: Cow::Owned(counts.into_owned()),
             sum,
         },
-    }
-}
-
-/// Adds a value of the same kind.
-fn add(bounds: &[u64], total: &mut SeriesValue<'static>, from: &[u64], more: &SeriesValue<'_>) {
-    match (total, more) {
-        (SeriesValue::Counter(total), SeriesValue::Counter(more)) => {
-            *total = total.saturating_add(*more);
-        }
-        (SeriesValue::Gauge(total), SeriesValue::Gauge(more)) => {
-            *total = total.saturating_add(*more);
-        }
-        (
-            SeriesValue::Histogram { counts, sum },
-            SeriesValue::Histogram {
-                counts: more,
-                sum: more_sum,
-            },
-        ) => {
-            let counts = counts.to_mut();
-            rebin(from, more, bounds, |bucket, more| {
-                if let Some(count) = counts.get_mut(bucket) {
-                    *count = count.saturating_add(more);
-                }
-            });
-            *sum = sum.saturating_add(*more_sum);
-        }
-        _ => {}
     }
 }
 

@@ -69,6 +69,15 @@ pub struct MetricsInput {
     pub describe: fn(&str) -> Option<&'static str>,
 }
 
+/// What was delivered, and of which time it was.
+#[derive(Clone, Debug, Default)]
+pub struct Delivered {
+    /// All series as they were.
+    pub snapshot: Snapshot,
+    /// Their time.
+    pub time_unix_nanos: u64,
+}
+
 impl Delivered {
     /// The value under which workers tell one another.
     #[must_use]
@@ -102,15 +111,6 @@ impl MetricsInput {
             describe: |_| None,
         }
     }
-}
-
-/// What was delivered, and of which time it was.
-#[derive(Clone, Debug, Default)]
-pub struct Delivered {
-    /// All series as they were.
-    pub snapshot: Snapshot,
-    /// Their time.
-    pub time_unix_nanos: u64,
 }
 
 /// What a step has brought.

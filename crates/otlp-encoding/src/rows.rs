@@ -1,39 +1,17 @@
-//! The series of one metric: their order, and series that look alike.
+//! The series of one metric, and what they have grown by.
 
-use metric_registry::{Family, Measured};
+use metric_registry::Family;
 
-/// One series as it will be sent.
-pub(crate) struct Row<'a> {
-    /// The labels that are present, by name; two rows with the same labels are the same series.
-    pub(crate) labels: Vec<(&'a str, &'a str)>,
-    pub(crate) measured: Measured<'a>,
-}
+/// One series as it will be sent: the labels that are present, by name.
+pub(crate) type Row<'a> = metric_registry::Row<'a, Vec<(&'a str, &'a str)>>;
 
 /// The rows of several entries of one metric, in the order of their labels.
-///
-/// Receivers refuse a series that stands twice, or has two writers, so those that look alike are added up.
 pub(crate) fn rows<'a>(entries: impl Iterator<Item = Family<'a>>) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
-    for entry in entries {
-        for series in entry.series() {
-            let mut labels: Vec<_> = series.labels().collect();
-            labels.sort_unstable();
-            rows.push(Row {
-                labels,
-                measured: Measured::of(entry, series),
-            });
-        }
-    }
-    // Equal ones keep the order of their entries, which decides whose bounds stay.
-    rows.sort_by(|one, other| one.labels.cmp(&other.labels));
-    rows.dedup_by(|later, kept| {
-        let same = later.labels == kept.labels;
-        if same {
-            kept.measured.add(&later.measured);
-        }
-        same
-    });
-    rows
+    metric_registry::rows(entries, |series| {
+        let mut labels: Vec<_> = series.labels().collect();
+        labels.sort_unstable();
+        labels
+    })
 }
 
 /// What the rows have grown by since an earlier state, with whether each began anew. Those that have not are left out.

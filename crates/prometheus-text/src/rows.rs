@@ -1,42 +1,19 @@
-//! The series of one exposed family: their label text, their order, and series that look alike.
+//! The series of one exposed family, under their label text.
 
-use metric_registry::{Family, Measured, Series};
+use metric_registry::{Family, Series};
 
 use crate::escape::write_label_value;
 use crate::name::label_name;
 
-/// One series as it will stand in the text.
-pub(crate) struct Row<'a> {
-    /// Labels in their final form and order, without braces; two rows with the same text are the same series.
-    pub(crate) labels: String,
-    pub(crate) measured: Measured<'a>,
-}
+/// One series as it will stand in the text: its labels in their final form and order, without braces.
+pub(crate) type Row<'a> = metric_registry::Row<'a, String>;
 
 /// The rows of several entries of one family, in the order of their labels.
-///
-/// Entries can hold series that look alike once absent labels are left out, as when a label was switched off while
-/// counting went on. Readers refuse a series that stands twice, so such rows are added up.
 pub(crate) fn rows<'a>(entries: &[Family<'a>]) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
     let mut names = LabelNames::default();
-    for entry in entries {
-        for series in entry.series() {
-            rows.push(Row {
-                labels: label_text(series, &mut names),
-                measured: Measured::of(*entry, series),
-            });
-        }
-    }
-    // Equal ones keep the order of their entries, which decides whose bounds stay.
-    rows.sort_by(|one, other| one.labels.cmp(&other.labels));
-    rows.dedup_by(|later, kept| {
-        let same = later.labels == kept.labels;
-        if same {
-            kept.measured.add(&later.measured);
-        }
-        same
-    });
-    rows
+    metric_registry::rows(entries.iter().copied(), |series| {
+        label_text(series, &mut names)
+    })
 }
 
 /// The final names of the labels met so far.

@@ -1,6 +1,14 @@
 //! How a receiver answers.
 
+use std::future;
 use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
+};
+
+/// What a receiver says of itself where it refuses anything.
+pub(crate) const MESSAGE: &str = "as the test wants it";
 
 /// How one call is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,4 +35,24 @@ pub enum Behaviour {
     },
     /// It is never answered.
     Hang,
+}
+
+impl Behaviour {
+    /// The answer to a call that is taken, when it is time for it; nothing where the call is refused.
+    pub(crate) async fn taken(&self) -> Option<ExportMetricsServiceResponse> {
+        let mut response = ExportMetricsServiceResponse::default();
+        match self {
+            Behaviour::Take => {}
+            Behaviour::TakeAfter(pause) => tokio::time::sleep(*pause).await,
+            Behaviour::TakePartly(rejected) => {
+                response.partial_success = Some(ExportMetricsPartialSuccess {
+                    rejected_data_points: *rejected,
+                    error_message: MESSAGE.to_owned(),
+                });
+            }
+            Behaviour::Hang => future::pending().await,
+            Behaviour::Status { .. } | Behaviour::Http { .. } => return None,
+        }
+        Some(response)
+    }
 }

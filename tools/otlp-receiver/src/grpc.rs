@@ -1,18 +1,17 @@
 //! The services of gRPC.
 
-use std::future;
 use std::sync::Arc;
 use std::time::Instant;
 
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::MetricsService;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
-    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
 };
 use tonic::metadata::KeyAndValueRef;
 use tonic::{Code, Request, Response, Status, async_trait};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-use crate::Behaviour;
+use crate::behaviour::{Behaviour, MESSAGE};
 use crate::books::{Books, Received};
 
 pub(crate) struct Metrics(pub(crate) Arc<Books>);
@@ -35,30 +34,24 @@ impl MetricsService for Metrics {
             headers: pairs.collect(),
             request: request.into_inner(),
         };
-        let mut response = ExportMetricsServiceResponse::default();
-        match behaviour {
-            Behaviour::Take => {}
-            Behaviour::TakeAfter(pause) => tokio::time::sleep(pause).await,
-            Behaviour::TakePartly(rejected_data_points) => {
-                response.partial_success = Some(ExportMetricsPartialSuccess {
-                    rejected_data_points,
-                    error_message: "as the test wants it".to_owned(),
-                });
-            }
-            Behaviour::Status { code, retry_after } => {
-                let code = Code::from(code);
-                return Err(match retry_after {
-                    Some(pause) => {
-                        let details = ErrorDetails::with_retry_info(Some(pause));
-                        Status::with_error_details(code, "as the test wants it", details)
-                    }
-                    None => Status::new(code, "as the test wants it"),
-                });
-            }
-            Behaviour::Http { .. } => return Err(Status::internal("as the test wants it")),
-            Behaviour::Hang => future::pending().await,
-        }
+        let Some(response) = behaviour.taken().await else {
+            return Err(refused(&behaviour));
+        };
         self.0.take(received);
         Ok(Response::new(response))
+    }
+}
+
+fn refused(behaviour: &Behaviour) -> Status {
+    match behaviour {
+        Behaviour::Status {
+            code,
+            retry_after: Some(pause),
+        } => {
+            let details = ErrorDetails::with_retry_info(Some(*pause));
+            Status::with_error_details(Code::from(*code), MESSAGE, details)
+        }
+        Behaviour::Status { code, .. } => Status::new(Code::from(*code), MESSAGE),
+        _ => Status::internal(MESSAGE),
     }
 }

@@ -1,6 +1,5 @@
 //! The paths of HTTP.
 
-use std::future;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,9 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
-use opentelemetry_proto::tonic::collector::metrics::v1::{
-    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
-};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use prost::Message as _;
 
 use crate::Behaviour;
@@ -37,32 +34,25 @@ async fn metrics(State(books): State<Arc<Books>>, headers: HeaderMap, body: Byte
         headers: texts.collect(),
         request,
     };
-    let mut response = ExportMetricsServiceResponse::default();
-    match behaviour {
-        Behaviour::Take => {}
-        Behaviour::TakeAfter(pause) => tokio::time::sleep(pause).await,
-        Behaviour::TakePartly(rejected_data_points) => {
-            response.partial_success = Some(ExportMetricsPartialSuccess {
-                rejected_data_points,
-                error_message: "as the test wants it".to_owned(),
-            });
-        }
-        Behaviour::Status { .. } => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-        Behaviour::Http {
-            status,
-            retry_after,
-        } => {
-            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
-            return match retry_after {
-                Some(seconds) => {
-                    (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
-                }
-                None => status.into_response(),
-            };
-        }
-        Behaviour::Hang => future::pending().await,
-    }
+    let Some(response) = behaviour.taken().await else {
+        return refused(&behaviour);
+    };
     books.take(received);
     let content_type = [(header::CONTENT_TYPE, "application/x-protobuf")];
     (content_type, response.encode_to_vec()).into_response()
+}
+
+fn refused(behaviour: &Behaviour) -> Response {
+    let Behaviour::Http {
+        status,
+        retry_after,
+    } = behaviour
+    else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::IM_A_TEAPOT);
+    match retry_after {
+        Some(seconds) => (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response(),
+        None => status.into_response(),
+    }
 }

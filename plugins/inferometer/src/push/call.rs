@@ -11,6 +11,8 @@ const ANSWER_BYTES: usize = 64 * 1024;
 /// A call that has been sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent {
+    /// The root that its answer comes to.
+    pub(crate) root: u32,
     pub(crate) token: u32,
     pub(crate) at_nanos: u64,
 }

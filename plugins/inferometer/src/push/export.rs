@@ -30,7 +30,7 @@ pub(crate) enum Progress {
     /// There is more to do before something can be sent.
     More,
     /// This is to be sent.
-    Request { bytes: Vec<u8>, points: usize },
+    Request(Vec<u8>),
     /// All of it is delivered.
     Done,
 }
@@ -46,7 +46,7 @@ impl Export {
     pub(crate) fn step(
         &mut self,
         target: &PushTarget,
-        request_bytes: usize,
+        bounds: Bounds,
     ) -> Result<Progress, HostError> {
         match self {
             Export::Reading(reading) => {
@@ -66,10 +66,6 @@ impl Export {
                         describe: help,
                     };
                     let sender = Rc::new(target.sender(&instance));
-                    let bounds = Bounds {
-                        request_bytes,
-                        ..Bounds::default()
-                    };
                     let export = MetricsExport::new(input, sender, bounds);
                     *self = Export::Encoding(Box::new(export));
                 }
@@ -77,7 +73,7 @@ impl Export {
             }
             Export::Encoding(export) => Ok(match export.step() {
                 Step::More => Progress::More,
-                Step::Request { bytes, points } => Progress::Request { bytes, points },
+                Step::Request { bytes, .. } => Progress::Request(bytes),
                 Step::Done => {
                     if target.temporality == Temporality::Delta {
                         let value = export.take_delivered().encode();

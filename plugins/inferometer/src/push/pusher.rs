@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hostcalls::{HostError, LogLevel};
 use otlp_delivery::{Held, Lease, Outcome, Pace, Signal, Verdict, Wait};
-use otlp_encoding::Temporality;
+use otlp_encoding::{Bounds, Temporality};
 use plugin_config::Config;
 
 use super::call::{Answer, Sent, not_sent, send};
@@ -19,8 +19,6 @@ const LEASE_KEY: &str = "inferometer/1/push/lease";
 const NANOS_PER_MILLI: u64 = 1_000_000;
 /// The time between two steps of an export.
 const QUICK_TICK_MILLIS: u32 = 10;
-/// The size of a request, until a receiver says that it is too large.
-const REQUEST_BYTES: usize = 1 << 20;
 /// A receiver that takes not even this takes nothing.
 const LEAST_REQUEST_BYTES: usize = 16 << 10;
 
@@ -43,11 +41,11 @@ pub(crate) struct Pusher {
     /// The live roots that push, the newest last; it alone sends.
     targets: Vec<(u32, Rc<PushTarget>)>,
     export: Option<Export>,
-    /// A request that the receiver has not taken yet and must, with its points.
-    unsent: Option<(Vec<u8>, usize)>,
+    /// A request that the receiver has not taken yet and must.
+    unsent: Option<Vec<u8>>,
     sent: Option<Sent>,
-    sent_by: u32,
-    request_bytes: usize,
+    /// Requests become smaller when a receiver says that they are too large.
+    bounds: Bounds,
     /// The root whose ticks come quickly.
     quick_root: Option<u32>,
     /// Whether the lease is left to others until the next call is due.
@@ -65,8 +63,7 @@ impl Pusher {
             export: None,
             unsent: None,
             sent: None,
-            sent_by: 0,
-            request_bytes: REQUEST_BYTES,
+            bounds: Bounds::default(),
             quick_root: None,
             stands_back: false,
             is_well: true,
@@ -87,7 +84,7 @@ impl Pusher {
     /// A root of this machine has ended; the host cancels its call.
     pub(crate) fn root_ended(&mut self, root: u32, worker: &mut Worker) {
         self.targets.retain(|(other, _)| *other != root);
-        if self.sent.is_some() && self.sent_by == root {
+        if self.sent.is_some_and(|sent| sent.root == root) {
             self.sent = None;
             self.forget();
         }
@@ -116,8 +113,8 @@ impl Pusher {
             return;
         }
         let worked = match self.unsent.take() {
-            Some((bytes, points)) => {
-                self.send(root, &target, bytes, points, worker);
+            Some(bytes) => {
+                self.send(root, &target, bytes, worker);
                 Ok(())
             }
             None => self.step(root, &target, worker),
@@ -140,9 +137,9 @@ impl Pusher {
         answer: Result<Answer, HostError>,
         worker: &mut Worker,
     ) {
-        let is_ours = self.sent_by == root && self.sent.is_some_and(|sent| sent.token == token);
+        let is_ours = |sent: Sent| (sent.root, sent.token) == (root, token);
         let target = self.targets.iter().find(|(other, _)| *other == root);
-        let Some((_, target)) = target.filter(|_| is_ours).cloned() else {
+        let Some((_, target)) = target.filter(|_| self.sent.is_some_and(is_ours)).cloned() else {
             // It was given up, or its root is going.
             return;
         };
@@ -202,11 +199,11 @@ impl Pusher {
         let Some(export) = &mut self.export else {
             return Ok(());
         };
-        match export.step(target, self.request_bytes)? {
+        match export.step(target, self.bounds)? {
             Progress::More => {}
-            Progress::Request { bytes, points } => {
+            Progress::Request(bytes) => {
                 if self.holds(target, worker) {
-                    self.send(root, target, bytes, points, worker);
+                    self.send(root, target, bytes, worker);
                 } else {
                     // Another one has begun an export of its own.
                     self.forget();
@@ -221,25 +218,19 @@ impl Pusher {
         Ok(())
     }
 
-    fn send(
-        &mut self,
-        root: u32,
-        target: &Rc<PushTarget>,
-        bytes: Vec<u8>,
-        points: usize,
-        worker: &mut Worker,
-    ) {
+    fn send(&mut self, root: u32, target: &PushTarget, bytes: Vec<u8>, worker: &mut Worker) {
         let at_nanos = worker.now_nanos();
         let must_arrive = target.temporality == Temporality::Delta;
-        let copy = must_arrive.then(|| bytes.clone());
+        self.unsent = must_arrive.then(|| bytes.clone());
         match send(target, Signal::Metrics, bytes) {
             Ok(token) => {
-                self.sent = Some(Sent { token, at_nanos });
-                self.sent_by = root;
-                self.unsent = copy.map(|bytes| (bytes, points));
+                self.sent = Some(Sent {
+                    root,
+                    token,
+                    at_nanos,
+                });
             }
             Err(error) => {
-                self.unsent = copy.map(|bytes| (bytes, points));
                 let verdict = not_sent(error, target.push.cluster());
                 self.ended(target, &verdict, worker);
             }
@@ -254,7 +245,8 @@ impl Pusher {
         worker.count_export(Signal::Metrics, verdict, took);
         self.log(target, verdict);
         if verdict.outcome == Outcome::TooLarge {
-            self.request_bytes = (self.request_bytes / 2).max(LEAST_REQUEST_BYTES);
+            let half = self.bounds.request_bytes / 2;
+            self.bounds.request_bytes = half.max(LEAST_REQUEST_BYTES);
         }
         let is_lost = !verdict.is_taken() && !verdict.may_retry();
         if verdict.is_taken() || is_lost {
