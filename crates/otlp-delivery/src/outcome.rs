@@ -67,14 +67,24 @@ impl Outcome {
 pub struct Verdict {
     /// How the call ended.
     pub outcome: Outcome,
-    /// Whether the same may be sent again; never where the receiver has taken any of it.
-    retry: bool,
+    fate: Fate,
     /// The pause that the receiver asks for.
     pub pause_nanos: Option<u64>,
     /// How many points, spans or records it refused of what it took.
     pub rejected: u64,
     /// What the receiver says, fit for a log.
     pub message: String,
+}
+
+/// What becomes of what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The receiver has taken it, all or in part, so it is never sent again.
+    Taken,
+    /// The same may be sent again.
+    Again,
+    /// The receiver will not take it.
+    Never,
 }
 
 /// The most bytes of a receiver's message.
@@ -90,11 +100,8 @@ impl Verdict {
     /// The receiver has taken it.
     pub(crate) fn taken(outcome: Outcome, rejected: u64, message: &str) -> Verdict {
         Verdict {
-            outcome,
-            retry: false,
-            pause_nanos: None,
             rejected,
-            message: readable(message),
+            ..Verdict::new(outcome, Fate::Taken, message)
         }
     }
 
@@ -102,19 +109,20 @@ impl Verdict {
     #[must_use]
     pub fn again(outcome: Outcome, pause_nanos: Option<u64>, message: &str) -> Verdict {
         Verdict {
-            outcome,
-            retry: true,
             pause_nanos,
-            rejected: 0,
-            message: readable(message),
+            ..Verdict::new(outcome, Fate::Again, message)
         }
     }
 
     /// The receiver will not take it.
     pub(crate) fn never(outcome: Outcome, message: &str) -> Verdict {
+        Verdict::new(outcome, Fate::Never, message)
+    }
+
+    fn new(outcome: Outcome, fate: Fate, message: &str) -> Verdict {
         Verdict {
             outcome,
-            retry: false,
+            fate,
             pause_nanos: None,
             rejected: 0,
             message: readable(message),
@@ -124,16 +132,13 @@ impl Verdict {
     /// Whether the receiver has taken it, all or in part.
     #[must_use]
     pub fn is_taken(&self) -> bool {
-        matches!(
-            self.outcome,
-            Outcome::Success | Outcome::PartialSuccess | Outcome::Unreadable
-        ) && !self.retry
+        self.fate == Fate::Taken
     }
 
     /// Whether the same may be sent again.
     #[must_use]
     pub fn may_retry(&self) -> bool {
-        self.retry
+        self.fate == Fate::Again
     }
 }
 

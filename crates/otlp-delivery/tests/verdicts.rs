@@ -251,6 +251,18 @@ fn an_answer_that_cannot_be_read_is_taken_all_the_same() {
 }
 
 #[test]
+fn an_answer_without_a_status_of_grpc_takes_nothing() {
+    let reply = Reply {
+        headers: pairs(&[(":status", "200"), ("content-type", "text/html")]),
+        body: b"<html>",
+        ..Reply::default()
+    };
+    let verdict = judge(Protocol::Grpc, &reply);
+    assert_eq!(verdict.outcome, Outcome::Unreadable);
+    assert!(!verdict.is_taken() && !verdict.may_retry());
+}
+
+#[test]
 fn no_answer_is_one_to_try_again() {
     for protocol in [Protocol::Grpc, Protocol::HttpProtobuf] {
         let expected = (Outcome::Unreachable, true, None, 0);

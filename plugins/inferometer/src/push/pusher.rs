@@ -248,8 +248,7 @@ impl Pusher {
             let half = self.bounds.request_bytes / 2;
             self.bounds.request_bytes = half.max(LEAST_REQUEST_BYTES);
         }
-        let is_lost = !verdict.is_taken() && !verdict.may_retry();
-        if verdict.is_taken() || is_lost {
+        if !verdict.may_retry() {
             self.unsent = None;
         }
         if verdict.is_taken() {
