@@ -4,6 +4,7 @@ use json_scan::{
     Flaw, MAX_DEPTH, MAX_WANTED_DEPTH, Node, Outcome, Progress, Scanner, TEXT_PREFIX_BYTES,
 };
 
+use crate::oracle;
 use crate::recorder::{Call, Recorder, Tag, number, scan, scan_pieces, text};
 
 static TREE: Node<Tag> = Node::root(&[
@@ -47,6 +48,10 @@ fn nesting_is_followed_to_the_limit_and_no_further() {
             "{open}"
         );
         check_flaw(nested(open, close, MAX_DEPTH + 1), Flaw::TooDeep);
+        for depth in MAX_DEPTH - 2..MAX_DEPTH + 2 {
+            oracle::check(nested(open, close, depth).as_bytes(), &[depth]);
+            oracle::check(open.repeat(depth).as_bytes(), &[depth]);
+        }
         check_flaw(open.repeat(1_000_000), Flaw::TooDeep);
     }
     let mixed = nested("[{\"a\":", "}]", MAX_DEPTH / 2);
