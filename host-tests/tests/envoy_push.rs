@@ -34,7 +34,7 @@ async fn what_arrives_is_what_a_scrape_shows() {
     for push in [
         json!({}),
         json!({"protocol": "http/protobuf"}),
-        json!({"temporality": "delta"}),
+        json!({"metrics": {"temporality": "delta"}}),
     ] {
         let (mut pushing, receiver) = start(2, push).await;
         for _ in 0..3 {

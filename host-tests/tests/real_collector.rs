@@ -24,8 +24,8 @@ async fn what_a_real_collector_writes_out_is_what_a_scrape_shows() {
     for push in [
         json!({}),
         json!({"protocol": "http/protobuf"}),
-        json!({"temporality": "delta"}),
-        json!({"protocol": "http/protobuf", "temporality": "delta"}),
+        json!({"metrics": {"temporality": "delta"}}),
+        json!({"protocol": "http/protobuf", "metrics": {"temporality": "delta"}}),
     ] {
         let sink = OtlpReceiver::start().unwrap();
         let address = sink.http();
@@ -57,7 +57,7 @@ async fn exponential_histograms_have_exact_counts_and_sums_behind_a_real_collect
         say("NOT RUN: there is no Go to build a collector with");
         return;
     }
-    let push = json!({"histograms": "base2_exponential_bucket_histogram"});
+    let push = json!({"metrics": {"histograms": "base2_exponential_bucket_histogram"}});
     let sink = OtlpReceiver::start().unwrap();
     let address = sink.http();
     let starting = tokio::task::spawn_blocking(move || Collector::start(address));

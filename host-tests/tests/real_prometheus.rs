@@ -23,7 +23,7 @@ async fn what_a_real_prometheus_holds_is_what_a_scrape_shows() {
     }
     let starting = tokio::task::spawn_blocking(Prometheus::start);
     let prometheus = starting.await.unwrap().unwrap();
-    let push = json!({"protocol": "http/protobuf", "metrics_path": METRICS_PATH});
+    let push = json!({"protocol": "http/protobuf", "metrics": {"path": METRICS_PATH}});
     let mut pushing = PushRig::start(2, &push, prometheus.address).await.unwrap();
     for _ in 0..3 {
         pushing.serve(100).await.unwrap();

@@ -170,8 +170,8 @@ fn exports(page: &Exposition, result: &str) -> f64 {
 fn what_is_pushed_is_what_a_scrape_shows() {
     for push in [
         PUSH,
-        r#"{"observe": false, "push": {"cluster": "otel", "temporality": "delta"}}"#,
-        r#"{"observe": false, "push": {"cluster": "otel", "histograms": "base2_exponential_bucket_histogram"}}"#,
+        r#"{"observe": false, "push": {"cluster": "otel", "metrics": {"temporality": "delta"}}}"#,
+        r#"{"observe": false, "push": {"cluster": "otel", "metrics": {"histograms": "base2_exponential_bucket_histogram"}}}"#,
     ] {
         let mut pushing = Pushing::new(3, push);
         for round in 0..3 {

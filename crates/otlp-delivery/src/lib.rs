@@ -1,5 +1,5 @@
 //! How telemetry gets to an OTLP receiver through a proxy's HTTP calls: the request, what an answer means, when to try
-//! again, and who of several workers sends.
+//! again, what waits meanwhile, and who of several workers sends.
 //!
 //! ```
 //! use otlp_delivery::{Outcome, Protocol, Reply, judge};
@@ -35,9 +35,11 @@ mod outcome;
 mod partial_success;
 mod protocol;
 mod reply;
+mod ring;
 
 pub use backoff::Pace;
 pub use lease::{Held, Lease, Wait};
 pub use outcome::{Outcome, Verdict};
 pub use protocol::{Protocol, Request, Signal, Target, request};
 pub use reply::{Reply, judge};
+pub use ring::{Extent, Ring};

@@ -1,64 +1,52 @@
 //! Attributes: names with typed values.
 
-use crate::messages::{AnyValue, ArrayValue, KeyValue, Value};
+use inference_span::Value;
 
-/// The value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AttributeValue {
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Double(f64),
-    /// Yes or no.
-    Bool(bool),
-    /// Several texts.
-    Texts(Vec<String>),
-}
-
-impl From<&str> for AttributeValue {
-    fn from(text: &str) -> AttributeValue {
-        AttributeValue::Text(text.to_owned())
-    }
-}
-
-impl From<String> for AttributeValue {
-    fn from(text: String) -> AttributeValue {
-        AttributeValue::Text(text)
-    }
-}
+use crate::messages::{self, AnyValue, ArrayValue, KeyValue};
 
 /// An attribute as it is sent.
-pub(crate) fn key_value(key: &str, value: AttributeValue) -> KeyValue {
+pub(crate) fn key_value(key: &str, value: Value) -> KeyValue {
     let value = match value {
-        AttributeValue::Text(text) => Value::Text(text),
-        AttributeValue::Int(number) => Value::Int(number),
-        AttributeValue::Double(number) => Value::Double(number),
-        AttributeValue::Bool(is) => Value::Bool(is),
-        AttributeValue::Texts(texts) => Value::Array(ArrayValue {
-            values: texts.into_iter().map(text_value).collect(),
-        }),
+        Value::Text(text) => text_value(&text),
+        Value::Int(number) => any(messages::Value::Int(number)),
+        Value::Double(number) => any(messages::Value::Double(number)),
+        Value::Bool(is) => any(messages::Value::Bool(is)),
+        Value::TextList(texts) => any(messages::Value::Array(ArrayValue {
+            values: texts.iter().map(|text| text_value(text)).collect(),
+        })),
     };
     KeyValue {
         key: key.to_owned(),
-        value: Some(AnyValue { value: Some(value) }),
+        value: Some(value),
     }
 }
 
-fn text_value(text: String) -> AnyValue {
-    AnyValue {
-        value: Some(Value::Text(text)),
+/// An attribute whose value is text.
+pub(crate) fn key_text(key: &str, text: &str) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(text_value(text)),
     }
+}
+
+fn text_value(text: &str) -> AnyValue {
+    any(messages::Value::Text(text.to_owned()))
+}
+
+fn any(value: messages::Value) -> AnyValue {
+    AnyValue { value: Some(value) }
 }
 
 /// A label of a series as an attribute. Labels are text; the conventions want a port to be a number and the mark of
 /// an overflow series to be true.
 pub(crate) fn label(name: &str, value: &str) -> KeyValue {
     let typed = match name {
-        "server.port" => value.parse().ok().map(AttributeValue::Int),
-        metric_registry::OVERFLOW_LABEL => value.parse().ok().map(AttributeValue::Bool),
+        "server.port" => value.parse().ok().map(Value::Int),
+        metric_registry::OVERFLOW_LABEL => value.parse().ok().map(Value::Bool),
         _ => None,
     };
-    key_value(name, typed.unwrap_or_else(|| value.into()))
+    match typed {
+        Some(typed) => key_value(name, typed),
+        None => key_text(name, value),
+    }
 }

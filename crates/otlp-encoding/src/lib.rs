@@ -1,4 +1,4 @@
-//! A metric snapshot as requests of the OpenTelemetry protocol.
+//! Metric snapshots, spans and log records as requests of the OpenTelemetry protocol.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -32,6 +32,9 @@
 //! Metrics stand in the order of their names, series in the order of their labels, so equal snapshots give equal
 //! bytes. Whole numbers are sent as such; others are divided by their scale, which rounds once.
 //!
+//! A span or a log record is encoded as an [`Item`] when its request has ended, and a request is made of any number of
+//! them by [`Sender::request_of`].
+//!
 //! # What this crate does not do
 //!
 //! It sends nothing, reads no clock, and knows no metric by name.
@@ -46,6 +49,7 @@
 
 mod attributes;
 mod exponential;
+mod items;
 mod messages;
 mod metrics_export;
 mod points;
@@ -53,7 +57,7 @@ mod resource;
 mod rows;
 mod sender;
 
-pub use attributes::AttributeValue;
+pub use items::Item;
 pub use metrics_export::{
     Bounds, Delivered, HistogramAggregation, MetricsExport, MetricsInput, Step, Temporality,
 };

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use metric_registry::{Family, Kind, Snapshot};
-use prost::Message;
 
 use crate::messages::{
     AGGREGATION_CUMULATIVE, AGGREGATION_DELTA, ExponentialHistogram, Gauge, Histogram, Metric,
@@ -12,7 +11,7 @@ use crate::messages::{
 };
 use crate::points::{Span, exponential, histogram, number};
 use crate::rows::{Row, grown, rows};
-use crate::sender::Sender;
+use crate::sender::{Sender, field};
 
 /// Whether a point covers the time since counting began, or since the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,11 +203,11 @@ impl MetricsExport {
     /// Puts a metric into the request; gives the request before it, if it had no room.
     fn add(&mut self, metric: &Metric) -> Option<Step> {
         let points = count(metric);
-        let size = metric.encoded_len();
+        let encoded = field(2, metric);
         let is_full = self.request_points > 0
-            && self.request.len().saturating_add(size) > self.bounds.request_bytes;
+            && self.request.len().saturating_add(encoded.len()) > self.bounds.request_bytes;
         let complete = is_full.then(|| self.complete());
-        Sender::put_metric(&mut self.request, metric);
+        self.request.extend(encoded);
         self.request_points = self.request_points.saturating_add(points);
         complete
     }

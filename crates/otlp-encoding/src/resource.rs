@@ -1,15 +1,15 @@
 //! Who sends: the attributes of the resource, from several sources that overrule one another.
 
-use crate::attributes::{AttributeValue, key_value};
+use crate::attributes::key_text;
 use crate::messages::Resource;
 
 /// The most attributes of a resource; more are left out.
 const LIMIT: usize = 128;
 
-/// The attributes of a resource; each key stands once.
+/// The attributes of a resource, all of them text; each key stands once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceAttributes {
-    pairs: Vec<(String, AttributeValue)>,
+    pairs: Vec<(String, String)>,
 }
 
 /// `OTEL_RESOURCE_ATTRIBUTES` is not what it should be, and is left out as a whole.
@@ -18,9 +18,9 @@ pub struct MalformedVariable;
 
 impl ResourceAttributes {
     /// Sets an attribute; the last value of a key counts. Empty keys and empty texts set nothing.
-    pub fn set(&mut self, key: &str, value: impl Into<AttributeValue>) {
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
         let value = value.into();
-        if key.is_empty() || value == AttributeValue::Text(String::new()) {
+        if key.is_empty() || value.is_empty() {
             return;
         }
         if let Some((_, known)) = self.pairs.iter_mut().find(|(known, _)| known == key) {
@@ -54,17 +54,15 @@ impl ResourceAttributes {
 
     /// The value of a key.
     #[must_use]
-    pub fn get(&self, key: &str) -> Option<&AttributeValue> {
+    pub fn get(&self, key: &str) -> Option<&str> {
         let pair = self.pairs.iter().find(|(known, _)| known == key);
-        pair.map(|(_, value)| value)
+        pair.map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn message(&self) -> Resource {
         let pairs = self.pairs.iter();
         Resource {
-            attributes: pairs
-                .map(|(key, value)| key_value(key, value.clone()))
-                .collect(),
+            attributes: pairs.map(|(key, value)| key_text(key, value)).collect(),
         }
     }
 }
@@ -102,9 +100,9 @@ mod tests {
             .unwrap();
         attributes.set("empty", "");
         attributes.set("", "no key");
-        assert_eq!(attributes.get("service.name"), Some(&"second".into()));
-        assert_eq!(attributes.get("a"), Some(&"b,c".into()));
-        assert_eq!(attributes.get("k8s.pod.name"), Some(&"p q".into()));
+        assert_eq!(attributes.get("service.name"), Some("second"));
+        assert_eq!(attributes.get("a"), Some("b,c"));
+        assert_eq!(attributes.get("k8s.pod.name"), Some("p q"));
         assert_eq!(attributes.pairs.len(), 3);
     }
 

@@ -3,7 +3,7 @@
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use crate::messages::{InstrumentationScope, Metric};
+use crate::messages::InstrumentationScope;
 use crate::resource::ResourceAttributes;
 
 /// The version of the conventions' schema, and the URL that names it.
@@ -26,18 +26,10 @@ impl Sender {
             name: scope.to_owned(),
             version: version.to_owned(),
         };
-        let mut sender = Sender {
-            resource: Vec::new(),
-            scope: Vec::new(),
-        };
-        put(1, &resource.message().encode_to_vec(), &mut sender.resource);
-        put(1, &scope.encode_to_vec(), &mut sender.scope);
-        sender
-    }
-
-    /// Adds a metric to the encoded ones of a request.
-    pub(crate) fn put_metric(metrics: &mut Vec<u8>, metric: &Metric) {
-        put(2, &metric.encode_to_vec(), metrics);
+        Sender {
+            resource: field(1, &resource.message()),
+            scope: field(1, &scope),
+        }
     }
 
     /// A request of encoded items. All three signals have this shape: one entry with the resource and one scope, whose
@@ -53,6 +45,13 @@ impl Sender {
         put(1, &entry, &mut request);
         request
     }
+}
+
+/// A message as a field of another.
+pub(crate) fn field(number: u32, message: &impl Message) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(message.encoded_len().saturating_add(8));
+    put(number, &message.encode_to_vec(), &mut bytes);
+    bytes
 }
 
 /// A field of bytes: its key, its length, itself.

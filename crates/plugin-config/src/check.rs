@@ -52,6 +52,7 @@ fn is_accepted(shape: &Shape, json: &Json) -> bool {
         (Shape::Whole(least, most), Json::Number(value)) => {
             is_whole(*value) && *value >= f64::from(*least) && *value <= f64::from(*most)
         }
+        (Shape::Ratio, Json::Number(value)) => (0.0..=1.0).contains(value),
         (Shape::Duration(least, most), Json::Text(text)) => {
             duration_millis(text, *least, *most).is_some()
         }

@@ -49,7 +49,10 @@ mod text;
 pub use config::{Config, Labels, Limits, Models, Profiles, Route, Semconv};
 pub use metrics::{HISTOGRAMS, Histogram, MIRRORED_METRICS};
 pub use mistake::{Mistake, Mistakes, Problem};
-pub use push::{Push, PushHistograms, PushProtocol, PushTemporality, Secret};
+pub use push::{
+    Push, PushHistograms, PushMetrics, PushProtocol, PushSpanKind, PushTemporality, PushTraces,
+    Receiver, Secret,
+};
 pub use reference::config_markdown;
 #[cfg(any(test, feature = "schema"))]
 pub use reference::schema::schema;

@@ -12,6 +12,7 @@ use crate::metrics::{HISTOGRAMS, MIRRORED_METRICS};
 use crate::shape::{Key, MOST_BOUNDS, Shape, TOP};
 
 /// One key's documentation. It stands apart from the shapes, so that the module does not carry it.
+#[derive(Clone, Copy)]
 struct Note {
     /// The key, with `[]` for the element of a list.
     path: &'static str,
@@ -27,6 +28,51 @@ const fn note(path: &'static str, default: &'static str, meaning: &'static str) 
         meaning,
     }
 }
+
+/// The notes on what each signal may have otherwise than the others.
+macro_rules! signal {
+    ($section:literal, $path:literal) => {
+        [
+            note(
+                concat!($section, ".cluster"),
+                "",
+                "The cluster of this signal's receiver, where it is another than `push.cluster`.",
+            ),
+            note(
+                concat!($section, ".protocol"),
+                "",
+                "The protocol of this signal, where it is another than `push.protocol`.",
+            ),
+            note(
+                concat!($section, ".authority"),
+                "",
+                "What this signal's receiver is called. Without it `push.authority`; where this signal has a cluster of its \
+                 own, that cluster's name.",
+            ),
+            note(
+                concat!($section, ".path"),
+                $path,
+                "The path of this signal over `http/protobuf`.",
+            ),
+            note(
+                concat!($section, ".headers"),
+                "",
+                "The headers of this signal, in place of all of `push.headers`.",
+            ),
+            note(
+                concat!($section, ".timeout"),
+                "",
+                "How long an answer to this signal is waited for, where it is another time than `push.timeout`.",
+            ),
+        ]
+    };
+}
+
+const SIGNALS: [[Note; 6]; 3] = [
+    signal!("push.metrics", "\"/v1/metrics\""),
+    signal!("push.traces", "\"/v1/traces\""),
+    signal!("push.logs", "\"/v1/logs\""),
+];
 
 const NOTES: &[Note] = &[
     note(
@@ -106,9 +152,10 @@ const NOTES: &[Note] = &[
     note(
         "push",
         "",
-        "Send the metrics of all workers to an OpenTelemetry collector, or another receiver of OTLP. Being there turns the \
-         role on, in the configuration that observes or in one of its own, a bootstrap service's with the same `vm_id` among \
-         them. One worker sends for all; where the receiver cannot be reached nothing is lost, it only comes later. A backend that gets these and reads the scrape page too has every metric twice.",
+        "Send metrics, and if asked spans and log records, to an OpenTelemetry collector or another receiver of OTLP. Being \
+         there turns the role on: for metrics in the configuration that observes or in one of its own, a bootstrap service's \
+         with the same `vm_id` among them; for spans and log records in the one that observes. `docs/PUSH.md` says more. A \
+         backend that gets these metrics and reads the scrape page too has every metric twice.",
     ),
     note(
         "push.cluster",
@@ -124,11 +171,6 @@ const NOTES: &[Note] = &[
         "push.authority",
         "",
         "What the receiver is called in `:authority`. Without it the cluster's name, with `_` for what no host name has.",
-    ),
-    note(
-        "push.metrics_path",
-        r#""/v1/metrics""#,
-        "The path for metrics over `http/protobuf`.",
     ),
     note(
         "push.headers",
@@ -147,23 +189,92 @@ const NOTES: &[Note] = &[
         "The time between two exports; a little more, by chance, so that many proxies do not send at one moment.",
     ),
     note(
-        "push.temporality",
-        r#""cumulative""#,
-        "Whether a point covers the time since counting began, or (`delta`) since the one before. Only the former survives \
-         a lost call, or a change of the worker that sends, without a point too many or too few.",
-    ),
-    note(
-        "push.histograms",
-        r#""explicit_bucket_histogram""#,
-        "The form of histograms. As base-2 exponential ones they have the exact count and sum, and each count stands in the \
-         bucket that holds its explicit bound.",
-    ),
-    note(
         "push.resource",
         "",
         "Attributes of the resource. They overrule `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` of the proxy's \
          environment, as far as the proxy lets the module see it, and those that overrule what the module finds itself.",
     ),
+    note(
+        "push.metrics",
+        "true",
+        "Send the metrics of all workers. One worker sends for all; where the receiver cannot be reached nothing is lost, it \
+         only comes later.",
+    ),
+    note(
+        "push.metrics.temporality",
+        r#""cumulative""#,
+        "Whether a point covers the time since counting began, or (`delta`) since the one before. Only the former survives \
+         a lost call, or a change of the worker that sends, without a point too many or too few.",
+    ),
+    note(
+        "push.metrics.histograms",
+        r#""explicit_bucket_histogram""#,
+        "The form of histograms. As base-2 exponential ones they have the exact count and sum, and each count stands in the \
+         bucket that holds its explicit bound.",
+    ),
+    SIGNALS[0][0],
+    SIGNALS[0][1],
+    SIGNALS[0][2],
+    SIGNALS[0][3],
+    SIGNALS[0][4],
+    SIGNALS[0][5],
+    note(
+        "push.traces",
+        "false",
+        "Send a span of each request, from the worker that served it. A worker holds at most 2,048 spans and 2 MiB of them; \
+         what it has no room for is dropped, the oldest first, and counted.",
+    ),
+    note(
+        "push.traces.kind",
+        "",
+        "On which side of its request a span stands. Without it `server` where the listener's traffic direction is inbound \
+         (as in a sidecar of the server), and `client` elsewhere (as in a gateway).",
+    ),
+    note(
+        "push.traces.ratio",
+        "1",
+        "The part of traces without a parent that is kept. Which ones, the trace's id decides, as \
+         `parentbased_traceidratio` has it.",
+    ),
+    note(
+        "push.traces.follow_parent",
+        "true",
+        "Make a span part of the trace that the request's `traceparent` names, and keep it if that is sampled and only then. \
+         Whoever may send that header decides what is kept; where that is not wanted, `false` gives each span a trace of its \
+         own.",
+    ),
+    note(
+        "push.traces.keep_errors",
+        "false",
+        "Keep the span of every request that failed, whatever was decided of its trace.",
+    ),
+    note(
+        "push.traces.keep_slower_than",
+        "",
+        "Keep the span of every request that took longer, whatever was decided of its trace.",
+    ),
+    note(
+        "push.traces.baggage",
+        "",
+        "Keys of the request's `baggage` whose values become attributes of these names. No other key is read.",
+    ),
+    SIGNALS[1][0],
+    SIGNALS[1][1],
+    SIGNALS[1][2],
+    SIGNALS[1][3],
+    SIGNALS[1][4],
+    SIGNALS[1][5],
+    note(
+        "push.logs",
+        "false",
+        "Send a log record of each request that failed. It has no text of the request, of the answer or of the error.",
+    ),
+    SIGNALS[2][0],
+    SIGNALS[2][1],
+    SIGNALS[2][2],
+    SIGNALS[2][3],
+    SIGNALS[2][4],
+    SIGNALS[2][5],
     note(
         "buckets",
         "",
@@ -268,6 +379,17 @@ const EXAMPLES: &[Example] = &[
     "cluster": "otel_collector",
     "authority": "otel-collector.observability:4317",
     "resource": {"service.name": "inference-gateway", "deployment.environment.name": "production"}
+  },
+  "envoy_stats": false
+}"#,
+    },
+    Example {
+        title: "Push metrics, a tenth of the spans and all that failed or were slow, and failures as log records",
+        json: r#"{
+  "push": {
+    "cluster": "otel_collector",
+    "traces": {"ratio": 0.1, "keep_errors": true, "keep_slower_than": "30s", "baggage": ["tenant"]},
+    "logs": true
   },
   "envoy_stats": false
 }"#,

@@ -25,8 +25,27 @@ const OBSERVERS_KEYS: &[&str] = &[
 /// Names contradictions between keys. The single values may hold mistakes of their own.
 pub(crate) fn check(tree: &Json, mistakes: &mut Mistakes) {
     check_roles(tree, mistakes);
+    check_push(tree, mistakes);
     check_models(tree, mistakes);
     check_telemetry_headers(tree, mistakes);
+}
+
+/// Whether a signal is pushed; metrics are unless they are turned off.
+fn pushes(tree: &Json, signal: &str) -> bool {
+    let section = tree.at("push").map(|push| push.member(signal));
+    match section {
+        None => false,
+        Some(None) => signal == "metrics",
+        Some(Some(section)) => section != &Json::Switch(false),
+    }
+}
+
+fn check_push(tree: &Json, mistakes: &mut Mistakes) {
+    let pushes_any = ["metrics", "traces", "logs"].map(|signal| pushes(tree, signal));
+    if tree.at("push").is_some() && pushes_any == [false; 3] {
+        let accepted = "`true`, or turn on `traces` or `logs`, as nothing is pushed";
+        mistakes.refuse("push.metrics", "false".to_owned(), accepted.to_owned());
+    }
 }
 
 /// A switch that is absent or no switch counts as on, as observing is the default.
@@ -106,19 +125,22 @@ fn check_telemetry_headers(tree: &Json, mistakes: &mut Mistakes) {
 /// What works but is probably not meant. The tree has no mistakes.
 pub(crate) fn warnings(tree: &Json) -> Vec<String> {
     let mut warnings = Vec::new();
-    if tree.at("push").is_some() && tree.at("scrape").is_some() {
+    if pushes(tree, "metrics") && tree.at("scrape").is_some() {
         warnings.push(
             "`push` and `scrape` are both on: a backend that gets both has every metric twice"
                 .to_owned(),
         );
     }
     if !observes(tree) {
-        let idle = listed(
-            &mut OBSERVERS_KEYS
-                .iter()
-                .copied()
-                .filter(|key| tree.at(key).is_some()),
-        );
+        let present = OBSERVERS_KEYS
+            .iter()
+            .copied()
+            .filter(|key| tree.at(key).is_some());
+        let pushed = [("push.traces", "traces"), ("push.logs", "logs")]
+            .into_iter()
+            .filter(|(_, signal)| pushes(tree, signal))
+            .map(|(key, _)| key);
+        let idle = listed(&mut present.chain(pushed));
         if !idle.is_empty() {
             warnings.push(format!("without effect while `observe` is `false`: {idle}"));
         }

@@ -27,6 +27,8 @@ pub(crate) enum Shape {
     Choice(&'static [&'static str]),
     /// A whole number from the first to the second.
     Whole(u32, u32),
+    /// A number from 0 to 1.
+    Ratio,
     /// A text such as `"500ms"`, between these numbers of milliseconds.
     Duration(u32, u32),
     /// A text with a rule of its own.
@@ -87,6 +89,8 @@ pub(crate) enum TextRule {
     AttributeKey,
     /// The value of a resource attribute.
     AttributeValue,
+    /// A key of baggage.
+    BaggageKey,
 }
 
 /// Headers that a call has of its own.
@@ -156,16 +160,51 @@ const ENVOY_STATS: &[Key] = &[required(
 const SCRAPE: &[Key] = &[optional("path", Shape::Text(TextRule::Path))];
 const PUSH: &[Key] = &[
     required("cluster", Shape::Text(TextRule::Cluster)),
-    optional("protocol", Shape::Choice(PROTOCOLS)),
-    optional("authority", Shape::Text(TextRule::Authority)),
-    optional("metrics_path", Shape::Text(TextRule::Path)),
-    optional("headers", Shape::Map(&CALL_HEADERS)),
-    optional("timeout", Shape::Duration(100, 60_000)),
+    PROTOCOL,
+    AUTHORITY,
+    HEADERS,
+    TIMEOUT,
     optional("interval", Shape::Duration(1_000, 3_600_000)),
+    optional("resource", Shape::Map(&RESOURCE)),
+    optional("metrics", Shape::SwitchOrObject(PUSH_METRICS)),
+    optional("traces", Shape::SwitchOrObject(PUSH_TRACES)),
+    optional("logs", Shape::SwitchOrObject(PUSH_LOGS)),
+];
+const PUSH_METRICS: &[Key] = &[
     optional("temporality", Shape::Choice(TEMPORALITIES)),
     optional("histograms", Shape::Choice(HISTOGRAM_AGGREGATIONS)),
-    optional("resource", Shape::Map(&RESOURCE)),
+    CLUSTER,
+    PROTOCOL,
+    AUTHORITY,
+    PATH,
+    HEADERS,
+    TIMEOUT,
 ];
+const PUSH_TRACES: &[Key] = &[
+    optional("kind", Shape::Choice(SPAN_KINDS)),
+    optional("ratio", Shape::Ratio),
+    optional("follow_parent", Shape::Switch),
+    optional("keep_errors", Shape::Switch),
+    optional("keep_slower_than", Shape::Duration(1, 3_600_000)),
+    optional(
+        "baggage",
+        Shape::List(&Shape::Text(TextRule::BaggageKey), 32),
+    ),
+    CLUSTER,
+    PROTOCOL,
+    AUTHORITY,
+    PATH,
+    HEADERS,
+    TIMEOUT,
+];
+const PUSH_LOGS: &[Key] = &[CLUSTER, PROTOCOL, AUTHORITY, PATH, HEADERS, TIMEOUT];
+// What each signal may have otherwise than the others.
+const CLUSTER: Key = optional("cluster", Shape::Text(TextRule::Cluster));
+const PROTOCOL: Key = optional("protocol", Shape::Choice(PROTOCOLS));
+const AUTHORITY: Key = optional("authority", Shape::Text(TextRule::Authority));
+const PATH: Key = optional("path", Shape::Text(TextRule::Path));
+const HEADERS: Key = optional("headers", Shape::Map(&CALL_HEADERS));
+const TIMEOUT: Key = optional("timeout", Shape::Duration(100, 60_000));
 const CALL_HEADERS: Map = Map {
     name: TextRule::CallHeader,
     value: TextRule::Secret,
@@ -214,6 +253,8 @@ const HISTOGRAM_AGGREGATIONS: &[&str] = &[
     "explicit_bucket_histogram",
     "base2_exponential_bucket_histogram",
 ];
+/// On which side of its request a span can stand.
+const SPAN_KINDS: &[&str] = &["client", "server"];
 /// The versions of the semantic conventions.
 pub(crate) const SEMCONV: &[&str] = &["v1.41", "head"];
 
@@ -225,6 +266,7 @@ impl Shape {
             Shape::Switch => "`true` or `false`".to_owned(),
             Shape::Choice(words) => format!("one of {}", words_listed(words)),
             Shape::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Shape::Ratio => "a number from 0 to 1".to_owned(),
             Shape::Duration(least, most) => {
                 let most = most.checked_div(1000).unwrap_or(*most);
                 format!("a duration from {least}ms to {most}s, such as `\"1s\"`")
@@ -258,7 +300,9 @@ impl Shape {
         match self {
             Shape::Map(map) => map.value == TextRule::Secret,
             Shape::Text(rule) => *rule == TextRule::Secret,
-            Shape::Object(keys) => keys.iter().any(|key| key.shape.holds_secrets()),
+            Shape::Object(keys) | Shape::SwitchOrObject(keys) => {
+                keys.iter().any(|key| key.shape.holds_secrets())
+            }
             _ => false,
         }
     }
@@ -287,9 +331,11 @@ impl TextRule {
             | TextRule::Authority
             | TextRule::AttributeValue => 256,
             TextRule::Provider => 64,
-            TextRule::Model | TextRule::Header | TextRule::CallHeader | TextRule::AttributeKey => {
-                128
-            }
+            TextRule::Model
+            | TextRule::Header
+            | TextRule::CallHeader
+            | TextRule::AttributeKey
+            | TextRule::BaggageKey => 128,
             TextRule::Secret => 8_192,
         }
     }
@@ -321,6 +367,9 @@ impl TextRule {
             TextRule::Secret => "a header's value without control characters, 1 to 8192 bytes",
             TextRule::AttributeKey => "an attribute's name of visible ASCII, at most 128 bytes",
             TextRule::AttributeValue => "a text without control characters, 1 to 256 bytes",
+            TextRule::BaggageKey => {
+                "a key of baggage of letters, digits and ``!#$%&'*+-.^_`|~``, at most 128 bytes"
+            }
         }
     }
 
@@ -342,6 +391,9 @@ impl TextRule {
             TextRule::CallHeader => is_header(text) && !CALLS_OWN.contains(&text),
             TextRule::Cluster | TextRule::AttributeKey => bytes.all(|byte| byte.is_ascii_graphic()),
             TextRule::Authority => bytes.all(|byte| byte.is_ascii_graphic() && byte != b'/'),
+            TextRule::BaggageKey => {
+                bytes.all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+            }
         }
     }
 }
@@ -473,6 +525,8 @@ mod tests {
             (TextRule::AttributeKey, "k8s.pod.name".to_owned(), true),
             (TextRule::AttributeKey, "a b".to_owned(), false),
             (TextRule::AttributeValue, "größe".to_owned(), true),
+            (TextRule::BaggageKey, "tenant.id|a".to_owned(), true),
+            (TextRule::BaggageKey, "tenant=id".to_owned(), false),
         ] {
             assert_eq!(rule.accepts(&text), expected, "{text}");
         }

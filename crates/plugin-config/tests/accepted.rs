@@ -11,8 +11,8 @@
 use expect_test::{Expect, expect};
 use llm_payloads::Api;
 use plugin_config::{
-    Config, HISTOGRAMS, MIRRORED_METRICS, PushHistograms, PushProtocol, PushTemporality, Semconv,
-    parse,
+    Config, HISTOGRAMS, MIRRORED_METRICS, PushHistograms, PushSpanKind, PushTemporality, Receiver,
+    Semconv, parse,
 };
 use response_telemetry::{HeaderRule, Meaning, Unit};
 
@@ -225,7 +225,7 @@ fn the_summary_names_the_roles() {
             r#"{"observe": false, "push": {"cluster": "otel", "headers": {"x-key": "hunter2"}}}"#
         )
         .summary(),
-        "observe off; scrape off; push to otel by grpc every 5000ms; envoy_stats off; tick 1000ms"
+        "observe off; scrape off; push metrics to otel by grpc, every 5000ms; envoy_stats off; tick 1000ms"
     );
 }
 
@@ -241,35 +241,67 @@ fn a_scrape_listener_needs_no_path_and_mirrors_nothing() {
 fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
     let config = config(
         r#"{"push": {
-            "cluster": "outbound|4317||otel.ns.svc", "protocol": "http/protobuf", "metrics_path": "/otlp/v1/metrics",
+            "cluster": "outbound|4317||otel.ns.svc", "protocol": "http/protobuf",
             "headers": {"authorization": "Bearer hunter2"}, "timeout": "3s", "interval": "1800s",
-            "temporality": "delta", "histograms": "base2_exponential_bucket_histogram",
-            "resource": {"service.name": "gateway"}
+            "resource": {"service.name": "gateway"},
+            "metrics": {
+                "path": "/otlp/v1/metrics", "temporality": "delta", "histograms": "base2_exponential_bucket_histogram"
+            },
+            "traces": {
+                "cluster": "tempo", "protocol": "grpc", "headers": {"x-key": "hunter2"}, "timeout": "1s", "kind": "server",
+                "ratio": 0.25, "follow_parent": false, "keep_errors": true, "keep_slower_than": "30s",
+                "baggage": ["tenant", "user.id"]
+            },
+            "logs": {"authority": "loki:4318"}
         }}"#,
     );
     let push = config.push().unwrap();
-    assert_eq!(push.cluster(), "outbound|4317||otel.ns.svc");
-    assert_eq!(push.authority(), "outbound_4317__otel.ns.svc");
-    assert_eq!(push.protocol(), PushProtocol::HttpProtobuf);
-    assert_eq!(push.metrics_path(), "/otlp/v1/metrics");
-    assert_eq!(
-        (push.timeout_millis(), push.interval_millis()),
-        (3_000, 1_800_000)
-    );
-    assert_eq!(push.temporality(), PushTemporality::Delta);
-    assert_eq!(push.histograms(), PushHistograms::Exponential);
+    assert_eq!(push.interval_millis(), 1_800_000);
     assert_eq!(
         push.resource(),
         [("service.name".to_owned(), "gateway".to_owned())]
     );
-    let [(name, secret)] = push.headers() else {
-        panic!("{push:?}")
+    let shown = |receiver: &Receiver| {
+        let [(name, secret)] = receiver.headers() else {
+            panic!("{receiver:?}")
+        };
+        format!(
+            "{} {:?} {} {} {name}={} {}ms",
+            receiver.cluster(),
+            receiver.protocol(),
+            receiver.authority(),
+            receiver.path(),
+            secret.reveal(),
+            receiver.timeout_millis()
+        )
     };
+    let metrics = push.metrics().unwrap();
     assert_eq!(
-        (name.as_str(), secret.reveal()),
-        ("authorization", "Bearer hunter2")
+        shown(metrics.receiver()),
+        "outbound|4317||otel.ns.svc HttpProtobuf outbound_4317__otel.ns.svc /otlp/v1/metrics \
+         authorization=Bearer hunter2 3000ms"
+    );
+    assert_eq!(metrics.temporality(), PushTemporality::Delta);
+    assert_eq!(metrics.histograms(), PushHistograms::Exponential);
+    let traces = push.traces().unwrap();
+    assert_eq!(
+        shown(traces.receiver()),
+        "tempo Grpc tempo /v1/traces x-key=hunter2 1000ms"
+    );
+    assert_eq!(traces.kind(), Some(PushSpanKind::Server));
+    assert_eq!(traces.ratio(), 0.25);
+    assert!(!traces.follow_parent() && traces.keep_errors());
+    assert_eq!(traces.keep_slower_than_millis(), Some(30_000));
+    assert_eq!(traces.baggage(), ["tenant", "user.id"]);
+    assert_eq!(
+        shown(push.logs().unwrap()),
+        "outbound|4317||otel.ns.svc HttpProtobuf loki:4318 /v1/logs authorization=Bearer hunter2 3000ms"
     );
     assert!(!format!("{config:?} {}", config.summary()).contains("hunter2"));
+
+    let off = parse(br#"{"push": {"cluster": "c", "metrics": false, "traces": true}}"#).unwrap();
+    let push = off.config.push().unwrap();
+    assert!(push.metrics().is_none() && push.traces().is_some() && push.logs().is_none());
 
     let both = parse(br#"{"observe": false, "push": {"cluster": "c"}, "scrape": {}}"#).unwrap();
     assert_eq!(both.warnings.len(), 1, "{:?}", both.warnings);

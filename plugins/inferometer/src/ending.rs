@@ -17,7 +17,7 @@ pub(crate) struct Facts {
     pub(crate) errors: Vec<HostError>,
 }
 
-/// Which attributes are worth a hostcall, because a label shows them.
+/// Which attributes are worth a hostcall, because a label or a span shows them.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) cluster: bool,
@@ -50,6 +50,12 @@ impl Facts {
             }
         }
         facts
+    }
+
+    /// The upstream's address and its port.
+    pub(crate) fn server(&self) -> Option<(&str, &str)> {
+        let endpoint = core::str::from_utf8(self.endpoint.as_deref()?).ok()?;
+        endpoint.rsplit_once(':')
     }
 
     fn number(&mut self, path: &str) -> Option<u64> {

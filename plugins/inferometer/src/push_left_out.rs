@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hostcalls::{HostError, LogLevel};
+use hostcalls::{HeaderPairs, HostError, LogLevel};
 use plugin_config::Config;
+use request_observer::RequestRecord;
 
+use crate::ending::Facts;
 use crate::worker::Worker;
 
 /// Shares the one name of the role's other build.
@@ -28,7 +30,7 @@ pub(crate) fn of_this_machine() -> SharedPusher {
     reason = "the role's other build has the same methods, and uses what they get"
 )]
 impl Pusher {
-    pub(crate) fn configure(&mut self, _root: u32, config: Option<&Config>) {
+    pub(crate) fn configure(&mut self, _root: u32, config: Option<&Config>, _worker: &mut Worker) {
         if config.is_some_and(|config| config.push().is_some()) {
             hostcalls::log(
                 LogLevel::Error,
@@ -46,6 +48,40 @@ impl Pusher {
         _root: u32,
         _token: u32,
         _answer: Result<Answer, HostError>,
+        _worker: &mut Worker,
+    ) {
+    }
+}
+
+/// Nothing is recorded.
+pub(crate) struct Recording;
+
+/// Nothing is kept of a request's headers.
+pub(crate) struct Propagated;
+
+#[expect(
+    clippy::unused_self,
+    reason = "the role's other build has the same methods, and uses what they get"
+)]
+impl Recording {
+    pub(crate) fn of(_config: &Config) -> Recording {
+        Recording
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn propagated(&self, _headers: &HeaderPairs) -> Propagated {
+        Propagated
+    }
+
+    pub(crate) fn record(
+        &self,
+        _record: &RequestRecord,
+        _facts: &Facts,
+        _model: &str,
+        _early: &Propagated,
         _worker: &mut Worker,
     ) {
     }

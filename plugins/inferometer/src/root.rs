@@ -86,7 +86,7 @@ impl RootContext for Root {
             worker.note(period);
             if let Ok(mut pusher) = self.pusher.try_borrow_mut() {
                 let config = self.settings.as_ref().map(|settings| &settings.config);
-                pusher.configure(self.id, config);
+                pusher.configure(self.id, config, &mut worker);
             }
         }
         // A refusal would stop a proxy that starts with this configuration, and no metric is worth

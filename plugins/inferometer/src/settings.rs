@@ -4,12 +4,16 @@ use metric_catalog::{CatalogSettings, LabelSwitches, Semconv};
 use plugin_config::Config;
 use request_observer::{Budget, Settings as ObserverSettings};
 
+use crate::push::Recording;
+
 /// A root context's configuration, resolved once.
 pub(crate) struct Settings {
     /// The configuration as it was accepted.
     pub(crate) config: Config,
     /// What the observer of each stream needs of it.
     pub(crate) observer: ObserverSettings,
+    /// What is made of each stream besides metrics.
+    pub(crate) recording: Recording,
 }
 
 impl Settings {
@@ -21,6 +25,7 @@ impl Settings {
             .map(|route| (route.path_suffix().as_bytes().to_vec(), route.api()))
             .collect();
         Settings {
+            recording: Recording::of(&config),
             observer: ObserverSettings {
                 gap_bounds_nanos,
                 extra_routes,

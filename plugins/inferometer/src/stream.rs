@@ -12,6 +12,7 @@ use request_observer::{Ending, RequestHead, RequestObserver, SkipReason, Stamp};
 use crate::clock;
 use crate::ending::{Facts, Wanted};
 use crate::heads;
+use crate::push::Propagated;
 use crate::scrape;
 use crate::settings::Settings;
 use crate::worker::{Finished, InFlight, SharedWorker};
@@ -38,6 +39,7 @@ enum Part {
 
 struct Watched {
     observer: RequestObserver,
+    propagated: Propagated,
     in_flight: Option<InFlight>,
 }
 
@@ -108,11 +110,13 @@ impl Stream {
             let headers = self.headers(Headers::Request);
             let head = heads::request(known, &headers);
             head.readable()?;
-            Ok(RequestObserver::watch(api, &head, now(self)))
+            let observer = RequestObserver::watch(api, &head, now(self));
+            Ok((observer, settings.recording.propagated(&headers)))
         });
         match outcome {
-            Ok(observer) => Part::Watching(Box::new(Watched {
+            Ok((observer, propagated)) => Part::Watching(Box::new(Watched {
                 observer,
+                propagated,
                 in_flight: None,
             })),
             Err(reason) => {
@@ -192,11 +196,12 @@ impl Stream {
         watched.observer.end(now);
         let facts = if known {
             let labels = settings.config.labels();
+            let records = settings.recording.is_on();
             Facts::read(Wanted {
                 cluster: labels.upstream_cluster(),
-                endpoint: labels.upstream_endpoint() || labels.server_address(),
+                endpoint: labels.upstream_endpoint() || labels.server_address() || records,
                 route: labels.route(),
-                request_headers: settings.shows_routing(),
+                request_headers: settings.shows_routing() || records,
             })
         } else {
             Facts::default()
@@ -216,11 +221,15 @@ impl Stream {
             if let Some(record) = record
                 && facts.code_details != b"internal_redirect"
             {
-                worker.finished(&Finished {
+                let model = worker.finished(&Finished {
                     record: &record,
                     facts: &facts,
                     settings: &settings,
                 });
+                let early = &watched.propagated;
+                settings
+                    .recording
+                    .record(&record, &facts, &model, early, &mut worker);
             }
             for error in &facts.errors {
                 worker.note::<()>(Err(*error));

@@ -396,22 +396,22 @@ impl Worker {
         }
     }
 
-    /// Records a request that is over.
-    pub(crate) fn finished(&mut self, finished: &Finished<'_>) {
+    /// Counts a request that is over; gives its model as labels show it.
+    pub(crate) fn finished(&mut self, finished: &Finished<'_>) -> Rc<str> {
         self.served = true;
         let record = finished.record;
         if record.purpose != Purpose::Client {
             // No label shows it, so its names need not be admitted.
             self.move_series(finished, &RecordLabels::default());
-            return;
+            return Rc::from(UNKNOWN);
         }
         let [request_model, response_model] =
             [&record.request_model, &record.response_model].map(|name| {
                 let name = name.as_ref().map(Text::as_str);
                 self.admitted(Kind::Model, name, record.accepted)
             });
-        let request_model = request_model.as_deref();
-        let response_model = response_model.as_deref();
+        let model = request_model.as_ref().or(response_model.as_ref());
+        let model = model.map_or_else(|| Rc::from(UNKNOWN), Rc::clone);
         let text = |bytes: &Option<Vec<u8>>| {
             bytes
                 .as_ref()
@@ -422,15 +422,13 @@ impl Worker {
         let route = text(&finished.facts.route);
         let config = &finished.settings.config;
         let shown = config.labels();
-        let (address, port) = match endpoint.as_deref().and_then(|text| text.rsplit_once(':')) {
-            Some((address, port)) if shown.server_address() => (Some(address), Some(port)),
-            _ => (None, None),
-        };
+        let server = finished.facts.server();
+        let (address, port) = server.filter(|_| shown.server_address()).unzip();
         let routed = self.routed(finished, shown);
         let labels = RecordLabels {
-            model: request_model.or(response_model).unwrap_or(UNKNOWN),
-            request_model: request_model.unwrap_or_default(),
-            response_model: response_model.unwrap_or_default(),
+            model: &model,
+            request_model: request_model.as_deref().unwrap_or_default(),
+            response_model: response_model.as_deref().unwrap_or_default(),
             provider: config.provider().unwrap_or(record.api.provider()),
             server_address: address,
             server_port: port,
@@ -447,6 +445,7 @@ impl Worker {
             destination_endpoint: routed.destination.as_deref(),
         };
         self.move_series(finished, &labels);
+        model
     }
 
     /// Moves the series of a request that is over, and their mirrors.
@@ -538,6 +537,17 @@ impl Worker {
         if verdict.rejected > 0 {
             let rejected = catalog.export_rejected(registry, signal);
             registry.add(rejected, verdict.rejected);
+        }
+    }
+
+    /// Counts spans or log records that were given up.
+    #[cfg(feature = "push")]
+    pub(crate) fn count_export_dropped(&mut self, signal: Signal, count: u64) {
+        if count > 0 {
+            let dropped = self
+                .catalog
+                .export_dropped(&mut self.registry, signal.as_str());
+            self.registry.add(dropped, count);
         }
     }
 

@@ -37,7 +37,7 @@ const PURE: [(&str, &[&str]); 20] = [
         &["metric-registry", "prometheus-text", "request-observer"],
     ),
     ("prometheus-text", &["metric-registry"]),
-    ("otlp-encoding", &["metric-registry"]),
+    ("otlp-encoding", &["inference-span", "metric-registry"]),
     ("otlp-delivery", &["snapshot-slots"]),
     ("name-admission", &[]),
     ("plugin-config", &["llm-payloads", "response-telemetry"]),

@@ -57,6 +57,7 @@ fn of_shape(shape: &Shape, path: &str) -> Value {
         Shape::Switch => json!({"type": "boolean"}),
         Shape::Choice(words) => json!({"enum": words}),
         Shape::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+        Shape::Ratio => json!({"type": "number", "minimum": 0, "maximum": 1}),
         Shape::Duration(..) => json!({"type": "string", "pattern": "^[0-9]+(ms|s)$"}),
         Shape::Text(rule) => of_text(*rule),
         Shape::Listed(listed) => json!({"enum": listed.names}),
@@ -93,6 +94,7 @@ fn of_text(rule: TextRule) -> Value {
         TextRule::Model | TextRule::Secret | TextRule::AttributeValue => {
             r"^[^\u0000-\u001f\u007f-\u009f]+$"
         }
+        TextRule::BaggageKey => r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
     };
     json!({"type": "string", "maxLength": rule.most_bytes(), "pattern": pattern})
 }

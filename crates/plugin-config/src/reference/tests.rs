@@ -39,11 +39,17 @@ fn giving_a_default_amounts_to_leaving_the_key_out() {
                 value.replacen('{', "{\"observe\": false, ", 1),
                 r#"{"observe": false, "scrape": {}}"#.to_owned(),
             ),
-            // Nothing is pushed without a cluster to push to.
-            path if path.starts_with("push.") => (
-                value.replacen("\"push\": {", "\"push\": {\"cluster\": \"c\", ", 1),
-                r#"{"push": {"cluster": "c"}}"#.to_owned(),
-            ),
+            // Nothing is pushed without a cluster to push to, and a signal's section turns it on.
+            path if path.starts_with("push.") => {
+                let section = match path.split('.').collect::<Vec<_>>()[..] {
+                    [_, section, _] => format!(", \"{section}\": {{}}"),
+                    _ => String::new(),
+                };
+                (
+                    value.replacen("\"push\": {", "\"push\": {\"cluster\": \"c\", ", 1),
+                    format!(r#"{{"push": {{"cluster": "c"{section}}}}}"#),
+                )
+            }
             _ => (value, "{}".to_owned()),
         };
         let parsed = parse(with.as_bytes()).unwrap_or_else(|mistakes| panic!("{with}: {mistakes}"));

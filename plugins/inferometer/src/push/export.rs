@@ -1,14 +1,12 @@
 //! One export: all slots are read, then turned into requests.
 
-use std::rc::Rc;
-
 use hostcalls::HostError;
 use metric_catalog::help;
 use otlp_encoding::{Bounds, Delivered, MetricsExport, MetricsInput, Step, Temporality};
 use snapshot_slots::Reading;
 
-use super::identity::Instance;
-use super::target::PushTarget;
+use super::identity::start_unix_nanos;
+use super::target::{MetricsTarget, PushTarget};
 use crate::shared::HostData;
 
 /// Only the holder of the lease writes the key.
@@ -45,15 +43,15 @@ impl Export {
     /// Does one step. A step after a request means that the receiver has taken it.
     pub(crate) fn step(
         &mut self,
-        target: &PushTarget,
+        all: &PushTarget,
+        target: &MetricsTarget,
         bounds: Bounds,
     ) -> Result<Progress, HostError> {
         match self {
             Export::Reading(reading) => {
                 if let Some(view) = reading.step(&mut HostData)? {
                     let mut snapshot = view.snapshot;
-                    let instance = Instance::agreed(snapshot.start_unix_nanos)?;
-                    snapshot.start_unix_nanos = instance.start_unix_nanos;
+                    snapshot.start_unix_nanos = start_unix_nanos(snapshot.start_unix_nanos)?;
                     let input = MetricsInput {
                         snapshot,
                         delivered: match target.temporality {
@@ -65,8 +63,7 @@ impl Export {
                         histograms: target.histograms,
                         describe: help,
                     };
-                    let sender = Rc::new(target.sender(&instance));
-                    let export = MetricsExport::new(input, sender, bounds);
+                    let export = MetricsExport::new(input, all.sender()?, bounds);
                     *self = Export::Encoding(Box::new(export));
                 }
                 Ok(Progress::More)

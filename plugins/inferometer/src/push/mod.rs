@@ -1,14 +1,22 @@
-//! The role `push`: one worker of the proxy sends the merged metrics to an OTLP receiver.
+//! The role `push`: what is measured goes to an OTLP receiver.
 //!
-//! An export is made step by step, over quick ticks: first all slots are read, one a step, then points are encoded, a
-//! bounded number a step, and each request that is complete is sent. One call is in flight at most; between its answer
-//! and the next export the ticks are ordinary ones.
+//! One worker of the proxy sends the merged metrics of all. An export is made step by step, over quick ticks: first all
+//! slots are read, one a step, then points are encoded, a bounded number a step, and each request that is complete is
+//! sent. Between an answer and the next export the ticks are ordinary ones.
+//!
+//! Spans and log records are made when a request has ended, and each worker sends its own.
+//!
+//! Of each signal one call is in flight at most.
 
 mod call;
 mod export;
 mod identity;
+mod items;
+mod metrics;
 mod pusher;
+mod recording;
 mod target;
 
 pub(crate) use call::Answer;
 pub(crate) use pusher::{SharedPusher, of_this_machine};
+pub(crate) use recording::{Propagated, Recording};

@@ -1,62 +1,80 @@
 //! Where a root's configuration pushes to, resolved once.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
-use hostcalls::LogLevel;
-use otlp_delivery::Protocol;
+use hostcalls::{HostError, LogLevel};
+use otlp_delivery::Signal;
 use otlp_encoding::{HistogramAggregation, ResourceAttributes, Sender, Temporality};
-use plugin_config::{Config, Push, PushHistograms, PushProtocol, PushTemporality};
+use plugin_config::{Config, Push, PushHistograms, PushTemporality, PushTraces};
 
-use super::identity::Instance;
+use super::call::Destination;
+use super::identity::instance_id;
 
 /// The scope of all that is sent, and the module's name for itself.
-const SCOPE: &str = "inferometer";
+pub(crate) const SCOPE: &str = "inferometer";
 
-/// A receiver, and who it is told that we are.
+/// What is pushed where, and who its receivers are told that we are.
 pub(crate) struct PushTarget {
-    pub(crate) push: Push,
-    pub(crate) protocol: Protocol,
+    pub(crate) metrics: Option<MetricsTarget>,
+    traces: Option<Destination>,
+    logs: Option<Destination>,
+    pub(crate) interval_millis: u32,
+    resource: ResourceAttributes,
+    sender: OnceCell<Rc<Sender>>,
+}
+
+/// How metrics are pushed.
+pub(crate) struct MetricsTarget {
+    pub(crate) destination: Destination,
     pub(crate) temporality: Temporality,
     pub(crate) histograms: HistogramAggregation,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) user_agent: String,
-    resource: ResourceAttributes,
 }
 
 impl PushTarget {
-    /// What a configuration says; nothing where it pushes nowhere.
+    /// What a configuration says; nothing where it pushes nothing.
     pub(crate) fn of(config: &Config) -> Option<Rc<PushTarget>> {
         let push = config.push()?;
-        let headers = push.headers().iter();
         Some(Rc::new(PushTarget {
-            protocol: match push.protocol() {
-                PushProtocol::Grpc => Protocol::Grpc,
-                PushProtocol::HttpProtobuf => Protocol::HttpProtobuf,
-            },
-            temporality: match push.temporality() {
-                PushTemporality::Cumulative => Temporality::Cumulative,
-                PushTemporality::Delta => Temporality::Delta,
-            },
-            histograms: match push.histograms() {
-                PushHistograms::Explicit => HistogramAggregation::ExplicitBuckets,
-                PushHistograms::Exponential => HistogramAggregation::Base2Exponential,
-            },
-            headers: headers
-                .map(|(name, value)| (name.clone(), value.reveal().to_owned()))
-                .collect(),
-            user_agent: format!("{SCOPE}/{}", metric_catalog::VERSION),
+            metrics: push.metrics().map(|metrics| MetricsTarget {
+                destination: Destination::of(metrics.receiver()),
+                temporality: match metrics.temporality() {
+                    PushTemporality::Cumulative => Temporality::Cumulative,
+                    PushTemporality::Delta => Temporality::Delta,
+                },
+                histograms: match metrics.histograms() {
+                    PushHistograms::Explicit => HistogramAggregation::ExplicitBuckets,
+                    PushHistograms::Exponential => HistogramAggregation::Base2Exponential,
+                },
+            }),
+            traces: push.traces().map(PushTraces::receiver).map(Destination::of),
+            logs: push.logs().map(Destination::of),
+            interval_millis: push.interval_millis(),
             resource: resource(push),
-            push: push.clone(),
+            sender: OnceCell::new(),
         }))
     }
 
+    /// Where a signal goes; nothing where it is not pushed.
+    pub(crate) fn destination(&self, signal: Signal) -> Option<&Destination> {
+        match signal {
+            Signal::Metrics => self.metrics.as_ref().map(|metrics| &metrics.destination),
+            Signal::Traces => self.traces.as_ref(),
+            Signal::Logs => self.logs.as_ref(),
+        }
+    }
+
     /// What every request of this process says of its sender.
-    pub(crate) fn sender(&self, instance: &Instance) -> Sender {
+    pub(crate) fn sender(&self) -> Result<Rc<Sender>, HostError> {
+        if let Some(sender) = self.sender.get() {
+            return Ok(Rc::clone(sender));
+        }
         let mut resource = self.resource.clone();
         if resource.get("service.instance.id").is_none() {
-            resource.set("service.instance.id", instance.uuid());
+            resource.set("service.instance.id", instance_id()?);
         }
-        Sender::new(&resource, SCOPE, metric_catalog::VERSION)
+        let sender = Sender::new(&resource, SCOPE, metric_catalog::VERSION);
+        Ok(Rc::clone(self.sender.get_or_init(|| Rc::new(sender))))
     }
 }
 
