@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use envoy_harness::{EnvoyOptions, Upstream, WasmPlugin};
-use otlp_receiver::OtlpReceiver;
+use otlp_receiver::{OtlpReceiver, Signal};
 use serde_json::{Value, json};
 
 use crate::envoy_rig::{EnvoyRig, RigPlan, say, with_tick};
@@ -146,7 +146,7 @@ impl PushRig {
                 return Ok(ledger);
             }
             if Instant::now() > deadline {
-                let calls = receiver.calls();
+                let calls = receiver.calls(Signal::Metrics);
                 bail!("{got} of {} requests after {calls} calls", self.sent);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -21,7 +21,7 @@ use host_tests::{
     scripted_upstream::{Script, ScriptedUpstream},
     test_client::{Ask, Http1Client},
 };
-use otlp_receiver::OtlpReceiver;
+use otlp_receiver::{OtlpReceiver, Signal};
 
 /// The addresses in the files, each with what stands in its place here.
 const LISTEN_PORTS: [&str; 3] = ["10000", "9090", "9901"];
@@ -197,7 +197,7 @@ async fn the_otlp_configuration_pushes_to_a_collector() {
         if received.total_or_zero("inference_requests_total", &[]) >= 2.0 {
             break received;
         }
-        let calls = receiver.calls();
+        let calls = receiver.calls(Signal::Metrics);
         assert!(
             Instant::now() < deadline,
             "after {calls} calls nothing came"

@@ -13,7 +13,7 @@ use host_tests::envoy_rig::with_tick;
 use host_tests::module::built_module;
 use host_tests::otlp_ledger::attributes;
 use host_tests::push_rig::{PushRig, SERVICE_NAME, is_grpc, observing};
-use otlp_receiver::{Behaviour, OtlpReceiver};
+use otlp_receiver::{Behaviour, OtlpReceiver, Signal};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -43,7 +43,7 @@ async fn what_arrives_is_what_a_scrape_shows() {
         }
         let ledger = pushing.delivered(&receiver).await.unwrap();
         pushing.check(&ledger).await.unwrap();
-        assert_eq!(receiver.most_open(), 1);
+        assert_eq!(receiver.most_open(Signal::Metrics), 1);
         pushing.rig.stop().await.unwrap();
     }
 }
@@ -61,11 +61,11 @@ async fn every_refusal_of_a_real_receiver_is_counted_and_all_arrives_in_the_end(
         Behaviour::Hang,
         Behaviour::TakeAfter(Duration::from_millis(300)),
     ] {
-        receiver.next(behaviour);
+        receiver.next(Signal::Metrics, behaviour);
     }
     pushing.serve(100).await.unwrap();
     let deadline = Instant::now() + PATIENCE;
-    while receiver.calls() < 8 && Instant::now() < deadline {
+    while receiver.calls(Signal::Metrics) < 8 && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let ledger = pushing.delivered(&receiver).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_receiver_that_is_away_and_updates_of_the_sender_lose_nothing() {
     let failed = scrape.total_or_zero("inferometer_export_total", &[("result", "unavailable")])
         + scrape.total_or_zero("inferometer_export_total", &[("result", "unreachable")]);
     assert!(failed >= 1.0, "{failed}");
-    assert_eq!(receiver.most_open(), 1);
+    assert_eq!(receiver.most_open(Signal::Metrics), 1);
     pushing.rig.stop().await.unwrap();
 }
 
@@ -139,7 +139,7 @@ async fn a_service_of_the_bootstrap_sends_what_the_workers_count() {
     pushing.serve(50).await.unwrap();
     let ledger = pushing.delivered(&receiver).await.unwrap();
     pushing.check(&ledger).await.unwrap();
-    assert_eq!(receiver.most_open(), 1);
+    assert_eq!(receiver.most_open(Signal::Metrics), 1);
     let resource = receiver.metrics()[0].request.resource_metrics[0]
         .resource
         .clone();

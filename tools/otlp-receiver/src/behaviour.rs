@@ -3,12 +3,7 @@
 use std::future;
 use std::time::Duration;
 
-use opentelemetry_proto::tonic::collector::metrics::v1::{
-    ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
-};
-
-/// What a receiver says of itself where it refuses anything.
-pub(crate) const MESSAGE: &str = "as the test wants it";
+use crate::signal::Export;
 
 /// How one call is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,20 +34,14 @@ pub enum Behaviour {
 
 impl Behaviour {
     /// The answer to a call that is taken, when it is time for it; nothing where the call is refused.
-    pub(crate) async fn taken(&self) -> Option<ExportMetricsServiceResponse> {
-        let mut response = ExportMetricsServiceResponse::default();
+    pub(crate) async fn taken<E: Export>(&self) -> Option<E::Response> {
         match self {
             Behaviour::Take => {}
             Behaviour::TakeAfter(pause) => tokio::time::sleep(*pause).await,
-            Behaviour::TakePartly(rejected) => {
-                response.partial_success = Some(ExportMetricsPartialSuccess {
-                    rejected_data_points: *rejected,
-                    error_message: MESSAGE.to_owned(),
-                });
-            }
+            Behaviour::TakePartly(rejected) => return Some(E::partly(*rejected)),
             Behaviour::Hang => future::pending().await,
             Behaviour::Status { .. } | Behaviour::Http { .. } => return None,
         }
-        Some(response)
+        Some(E::Response::default())
     }
 }

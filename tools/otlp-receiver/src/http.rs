@@ -9,21 +9,30 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
 
 use crate::Behaviour;
 use crate::books::{Books, Received};
+use crate::signal::Export;
 
 pub(crate) fn routes(books: Arc<Books>) -> Router {
     Router::new()
-        .route("/v1/metrics", post(metrics))
+        .route("/v1/metrics", post(answer::<ExportMetricsServiceRequest>))
+        .route("/v1/traces", post(answer::<ExportTraceServiceRequest>))
+        .route("/v1/logs", post(answer::<ExportLogsServiceRequest>))
         .with_state(books)
 }
 
-async fn metrics(State(books): State<Arc<Books>>, headers: HeaderMap, body: Bytes) -> Response {
-    let (_open, behaviour) = books.open();
-    let Ok(request) = ExportMetricsServiceRequest::decode(body) else {
+async fn answer<E: Export>(
+    State(books): State<Arc<Books>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let (_open, behaviour) = books.open(E::SIGNAL);
+    let Ok(request) = E::decode(body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let texts = headers
@@ -34,7 +43,7 @@ async fn metrics(State(books): State<Arc<Books>>, headers: HeaderMap, body: Byte
         headers: texts.collect(),
         request,
     };
-    let Some(response) = behaviour.taken().await else {
+    let Some(response) = behaviour.taken::<E>().await else {
         return refused(&behaviour);
     };
     books.take(received);

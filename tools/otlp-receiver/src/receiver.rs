@@ -4,15 +4,20 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
 use anyhow::Result;
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::logs::v1::logs_service_server::LogsServiceServer;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::MetricsServiceServer;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::TraceServiceServer;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 
 use crate::books::{Books, Received};
-use crate::grpc::Metrics;
-use crate::{Behaviour, http};
+use crate::grpc::Service;
+use crate::{Behaviour, Signal, http};
 
 /// The largest message that is taken.
 const MESSAGE_BYTES: usize = 64 << 20;
@@ -78,11 +83,16 @@ impl OtlpReceiver {
         let http = listener(self.http)?;
         self.grpc = grpc.local_addr()?;
         self.http = http.local_addr()?;
-        let service = MetricsServiceServer::new(Metrics(Arc::clone(&self.books)))
-            .max_decoding_message_size(MESSAGE_BYTES);
+        let service = || Service(Arc::clone(&self.books));
+        let metrics = MetricsServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
+        let traces = TraceServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
+        let logs = LogsServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
         let routes = http::routes(Arc::clone(&self.books));
         running.spawn(async move {
-            let server = Server::builder().add_service(service);
+            let server = Server::builder()
+                .add_service(metrics)
+                .add_service(traces)
+                .add_service(logs);
             // A listener that fails shows in the test as calls that do not come.
             let _ended = server
                 .serve_with_incoming(TcpListenerStream::new(grpc))
@@ -96,32 +106,44 @@ impl OtlpReceiver {
         Ok(())
     }
 
-    /// How the next call without an order of its own is answered.
-    pub fn next(&self, behaviour: Behaviour) {
-        self.books.next(behaviour);
+    /// How the next call of a signal without an order of its own is answered.
+    pub fn next(&self, signal: Signal, behaviour: Behaviour) {
+        self.books.next(signal, behaviour);
     }
 
-    /// How calls are answered that no other order is for.
-    pub fn always(&self, behaviour: Behaviour) {
-        self.books.always(behaviour);
+    /// How calls of a signal are answered that no other order is for.
+    pub fn always(&self, signal: Signal, behaviour: Behaviour) {
+        self.books.always(signal, behaviour);
     }
 
     /// The metrics that were taken, in their order.
     #[must_use]
-    pub fn metrics(&self) -> Vec<Received> {
-        self.books.metrics()
+    pub fn metrics(&self) -> Vec<Received<ExportMetricsServiceRequest>> {
+        self.books.taken()
     }
 
-    /// How many calls came, those that were refused among them.
+    /// The requests of spans that were taken, in their order.
     #[must_use]
-    pub fn calls(&self) -> usize {
-        self.books.calls()
+    pub fn traces(&self) -> Vec<Received<ExportTraceServiceRequest>> {
+        self.books.taken()
     }
 
-    /// The most calls that were open at one time.
+    /// The requests of log records that were taken, in their order.
     #[must_use]
-    pub fn most_open(&self) -> usize {
-        self.books.most_open()
+    pub fn logs(&self) -> Vec<Received<ExportLogsServiceRequest>> {
+        self.books.taken()
+    }
+
+    /// How many calls of a signal came, those that were refused among them.
+    #[must_use]
+    pub fn calls(&self, signal: Signal) -> usize {
+        self.books.calls(signal)
+    }
+
+    /// The most calls of a signal that were open at one time.
+    #[must_use]
+    pub fn most_open(&self, signal: Signal) -> usize {
+        self.books.most_open(signal)
     }
 }
 
