@@ -31,5 +31,6 @@ pub mod scenario_envoy;
 pub mod scenario_native;
 pub mod scenario_protobuf;
 pub mod scripted_upstream;
+pub mod span_checks;
 pub mod test_client;
 pub mod wasmtime_host;

@@ -27,6 +27,8 @@ const CLIENTS: usize = 16;
 pub struct PushRig {
     /// The Envoy and its listeners.
     pub rig: EnvoyRig,
+    /// What each request has of headers, by its number.
+    pub headers: fn(u32) -> Vec<(&'static str, String)>,
     upstream: ScriptedUpstream,
     sent: u32,
 }
@@ -60,6 +62,7 @@ impl PushRig {
         let rig = EnvoyRig::start(options(workers, push, &upstream, receiver)?).await?;
         Ok(PushRig {
             rig,
+            headers: |_| Vec::new(),
             upstream,
             sent: 0,
         })
@@ -90,6 +93,7 @@ impl PushRig {
         let rig = EnvoyRig::start(options).await?;
         Ok(PushRig {
             rig,
+            headers: |_| Vec::new(),
             upstream,
             sent: 0,
         })
@@ -102,7 +106,7 @@ impl PushRig {
     /// When one is not.
     pub async fn serve(&mut self, times: u32) -> Result<()> {
         let mut running = tokio::task::JoinSet::new();
-        for _ in 0..times {
+        for number in self.sent..self.sent + times {
             self.upstream.standing(Script::reply(
                 200,
                 "application/json",
@@ -110,10 +114,8 @@ impl PushRig {
                  \"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}",
             ));
             let observe = self.rig.observe;
-            running.spawn(async move {
-                let ask = Ask::post("/v1/chat/completions", "{\"model\":\"m\"}");
-                Http1Client::once(observe, &ask).await
-            });
+            let ask = self.ask(number);
+            running.spawn(async move { Http1Client::once(observe, &ask).await });
             if running.len() >= CLIENTS
                 && let Some(answer) = running.join_next().await
             {
@@ -125,6 +127,33 @@ impl PushRig {
         }
         self.sent += times;
         Ok(())
+    }
+
+    /// Sends one request, which is refused.
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub async fn fail(&mut self) -> Result<()> {
+        self.upstream.standing(Script::reply(
+            503,
+            "application/json",
+            "{\"error\":{\"message\":\"overloaded\"}}",
+        ));
+        let ask = self.ask(self.sent);
+        let answer = Http1Client::once(self.rig.observe, &ask).await?;
+        ensure!(answer.status == 503);
+        self.sent += 1;
+        Ok(())
+    }
+
+    fn ask(&self, number: u32) -> Ask {
+        let mut ask = Ask::post("/v1/chat/completions", "{\"model\":\"m\"}");
+        // No trace has the number 0.
+        for (name, value) in (self.headers)(number + 1) {
+            ask = ask.header(name, &value);
+        }
+        ask
     }
 
     /// Waits until a receiver has all requests, and gives its books.

@@ -6,13 +6,16 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use envoy_harness::{HttpFilter, WasmPlugin};
-use host_tests::envoy_rig::with_tick;
+use host_tests::envoy_rig::{say, with_tick};
 use host_tests::module::built_module;
 use host_tests::otlp_ledger::attributes;
 use host_tests::push_rig::{PushRig, SERVICE_NAME, is_grpc, observing};
+use host_tests::span_checks::{log_complaints, span_complaints};
+use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind};
 use otlp_receiver::{Behaviour, OtlpReceiver, Signal};
 use serde_json::{Value, json};
 
@@ -128,6 +131,89 @@ async fn a_receiver_that_is_away_and_updates_of_the_sender_lose_nothing() {
     assert!(failed >= 1.0, "{failed}");
     assert_eq!(receiver.most_open(Signal::Metrics), 1);
     pushing.rig.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spans_and_log_records_arrive_once_each_under_their_callers() {
+    const REQUESTS: u32 = 600;
+    let push = json!({"traces": {"baggage": ["tenant"]}, "logs": true});
+    let (mut pushing, mut receiver) = start(4, push).await;
+    pushing.headers = |number| {
+        vec![
+            ("traceparent", format!("00-{number:032x}-{number:016x}-01")),
+            ("baggage", format!("tenant=t{number}")),
+        ]
+    };
+    pushing.serve(REQUESTS / 2).await.unwrap();
+    // A receiver that goes in the middle of calls resets them.
+    for signal in [Signal::Traces, Signal::Logs, Signal::Metrics] {
+        receiver.always(signal, Behaviour::Hang);
+    }
+    pushing.serve(REQUESTS / 2).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    receiver.pause();
+    for signal in [Signal::Traces, Signal::Logs, Signal::Metrics] {
+        receiver.always(signal, Behaviour::Take);
+    }
+    receiver.resume().unwrap();
+    pushing.fail().await.unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let spans = loop {
+        let spans = spans_of(&receiver);
+        if spans.len() > REQUESTS as usize && !receiver.logs().is_empty() {
+            break spans;
+        }
+        let count = spans.len();
+        assert!(Instant::now() < deadline, "{count} spans");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    let ledger = pushing.delivered(&receiver).await.unwrap();
+    pushing.check(&ledger).await.unwrap();
+    let mut numbers = BTreeSet::new();
+    let mut seconds = 0.0;
+    for span in &spans {
+        let faults = span_complaints(span, &["tenant"]);
+        assert_eq!(faults, [] as [String; 0], "{span:?}");
+        assert_eq!(span.kind(), SpanKind::Client);
+        let number = u128::from_be_bytes(span.trace_id.as_slice().try_into().unwrap());
+        let parent = u64::from_be_bytes(span.parent_span_id.as_slice().try_into().unwrap());
+        assert_eq!(number, u128::from(parent));
+        assert_eq!(attributes(&span.attributes)["tenant"], format!("t{number}"));
+        assert!(numbers.insert(number), "{number} twice");
+        let nanos = span.end_time_unix_nano - span.start_time_unix_nano;
+        seconds += Duration::from_nanos(nanos).as_secs_f64();
+    }
+    // Each is as long as the metric says, so all together are.
+    let scrape = pushing.rig.scrape_settled().await.unwrap();
+    let sum = scrape.total_or_zero("gen_ai_server_request_duration_seconds_sum", &[]);
+    let apart = (sum - seconds).abs();
+    assert!(apart < 1e-3, "{sum} s by the metric, {seconds} s by spans");
+    let logs: Vec<_> = receiver
+        .logs()
+        .into_iter()
+        .flat_map(|received| received.request.resource_logs)
+        .flat_map(|resource| resource.scope_logs)
+        .flat_map(|scope| scope.log_records)
+        .collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    assert_eq!(log_complaints(&logs[0], &["tenant"]), [] as [String; 0]);
+    let failed = spans.iter().find(|span| span.status.is_some()).unwrap();
+    assert_eq!(logs[0].span_id, failed.span_id);
+    say(&format!(
+        "{} spans and {} log record, durations {apart:.9} s apart from the metric's sum",
+        spans.len(),
+        logs.len()
+    ));
+    pushing.rig.stop().await.unwrap();
+}
+
+fn spans_of(receiver: &OtlpReceiver) -> Vec<Span> {
+    let requests = receiver.traces().into_iter();
+    requests
+        .flat_map(|received| received.request.resource_spans)
+        .flat_map(|resource| resource.scope_spans)
+        .flat_map(|scope| scope.spans)
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

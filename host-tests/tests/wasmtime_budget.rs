@@ -35,8 +35,12 @@ const MARGIN: f64 = 0.05;
 const STREAM_HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "text/event-stream")];
 
 fn new_worker() -> (Bed, Worker) {
+    worker_configured(OBSERVE)
+}
+
+fn worker_configured(observe: &str) -> (Bed, Worker) {
     let bed = Bed::new().unwrap();
-    let worker = bed.worker().unwrap();
+    let worker = bed.worker_configured(observe).unwrap();
     // The first exchange makes the series; what comes after is the ordinary case.
     let exchange = Exchange::streamed_chat("m", 64);
     worker.exchange(&bed.host, &exchange).unwrap();
@@ -54,7 +58,12 @@ fn calls(trace: &CallbackTrace) -> Vec<(&str, u32)> {
 
 /// What an exchange costs that was had before, so that its series are there: each callback of it.
 fn costs_of(exchange: &Exchange) -> Vec<CallbackTrace> {
-    let (bed, worker) = new_worker();
+    costs_under(OBSERVE, exchange)
+}
+
+/// The same under a configuration.
+fn costs_under(observe: &str, exchange: &Exchange) -> Vec<CallbackTrace> {
+    let (bed, worker) = worker_configured(observe);
     let costs = RefCell::new(Vec::new());
     let take = || costs.borrow_mut().push(worker.vm.latest());
     for _ in 0..2 {
@@ -319,6 +328,16 @@ fn measure() -> Vec<(&'static str, u64)> {
         path: "/v1/models".to_owned(),
         ..Exchange::whole_chat("m", 64)
     });
+    let traced = costs_under(
+        r#"{"push": {"cluster": "absent", "metrics": false, "traces": true}}"#,
+        &Exchange {
+            headers: vec![(
+                "traceparent",
+                "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            )],
+            ..Exchange::streamed_chat("m", 64)
+        },
+    );
     let body = "proxy_on_response_body";
     let mut measured = vec![
         (
@@ -341,6 +360,14 @@ fn measure() -> Vec<(&'static str, u64)> {
         (
             "log of a streamed request",
             fuel_at(&streamed, "proxy_on_log", 0),
+        ),
+        (
+            "request headers of a traced request",
+            fuel_at(&traced, "proxy_on_request_headers", 0),
+        ),
+        (
+            "log of a streamed request with its span",
+            fuel_at(&traced, "proxy_on_log", 0),
         ),
         ("streamed request of 64 tokens", fuel_of(&streamed)),
         ("request answered whole", fuel_of(&whole)),

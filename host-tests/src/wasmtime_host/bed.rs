@@ -62,8 +62,17 @@ impl Bed {
     ///
     /// When the module does not start, or refuses a configuration.
     pub fn worker(&self) -> anyhow::Result<Worker> {
+        self.worker_configured(OBSERVE)
+    }
+
+    /// A worker with both listeners, the observing one configured so.
+    ///
+    /// # Errors
+    ///
+    /// When the module does not start, or refuses a configuration.
+    pub fn worker_configured(&self, observe: &str) -> anyhow::Result<Worker> {
         let vm = self.vm()?;
-        let observe = vm.root(listener("observe", OBSERVE));
+        let observe = vm.root(listener("observe", observe));
         let scrape = vm.root(listener("scrape", SCRAPE));
         if !observe.accepted() || !scrape.accepted() {
             bail!("a configuration was refused: {:?}", vm.failure());
@@ -135,6 +144,8 @@ pub fn page_of(scrape: &Root) -> anyhow::Result<Exposition> {
 pub struct Exchange {
     /// The request's path.
     pub path: String,
+    /// What the request has of headers besides the usual ones.
+    pub headers: Vec<(&'static str, &'static str)>,
     /// The request's body.
     pub request: Vec<u8>,
     /// The answer's status.
@@ -168,6 +179,7 @@ impl Exchange {
         chunks.push(event("[DONE]"));
         Exchange {
             path: "/v1/chat/completions".to_owned(),
+            headers: Vec::new(),
             request: format!(
                 r#"{{"model":"{model}","stream":true,"stream_options":{{"include_usage":true}},"messages":[{{"role":"user","content":"hello"}}]}}"#
             )
@@ -219,13 +231,14 @@ impl Exchange {
         stream.set("xds.cluster_name", "model-servers");
         stream.set("upstream.address", "10.0.0.7:8000");
         stream.set("upstream.request_attempt_count", 1);
-        let head = [
+        let mut head = vec![
             (":method", "POST"),
             (":scheme", "http"),
             (":authority", "models.local"),
             (":path", self.path.as_str()),
             ("content-type", "application/json"),
         ];
+        head.extend(&self.headers);
         passed(stream.request_headers(&head, false))?;
         host.advance(self.step);
         passed(stream.request_body(&self.request, true))?;

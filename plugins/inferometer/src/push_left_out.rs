@@ -72,8 +72,8 @@ impl Recording {
         false
     }
 
-    pub(crate) fn propagated(&self, _headers: &HeaderPairs) -> Propagated {
-        Propagated
+    pub(crate) fn propagated(&self, _headers: &HeaderPairs) -> Option<Box<Propagated>> {
+        None
     }
 
     pub(crate) fn record(
@@ -81,7 +81,7 @@ impl Recording {
         _record: &RequestRecord,
         _facts: &Facts,
         _model: &str,
-        _early: &Propagated,
+        _early: Option<&Propagated>,
         _worker: &mut Worker,
     ) {
     }

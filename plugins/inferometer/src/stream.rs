@@ -39,7 +39,7 @@ enum Part {
 
 struct Watched {
     observer: RequestObserver,
-    propagated: Propagated,
+    propagated: Option<Box<Propagated>>,
     in_flight: Option<InFlight>,
 }
 
@@ -106,15 +106,16 @@ impl Stream {
             path,
             ..RequestHead::default()
         };
+        let mut propagated = None;
         let outcome = known.path_api(&settings.observer).and_then(|api| {
             let headers = self.headers(Headers::Request);
             let head = heads::request(known, &headers);
             head.readable()?;
-            let observer = RequestObserver::watch(api, &head, now(self));
-            Ok((observer, settings.recording.propagated(&headers)))
+            propagated = settings.recording.propagated(&headers);
+            Ok(RequestObserver::watch(api, &head, now(self)))
         });
         match outcome {
-            Ok((observer, propagated)) => Part::Watching(Box::new(Watched {
+            Ok(observer) => Part::Watching(Box::new(Watched {
                 observer,
                 propagated,
                 in_flight: None,
@@ -226,7 +227,7 @@ impl Stream {
                     facts: &facts,
                     settings: &settings,
                 });
-                let early = &watched.propagated;
+                let early = watched.propagated.as_deref();
                 settings
                     .recording
                     .record(&record, &facts, &model, early, &mut worker);

@@ -2,6 +2,8 @@
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
@@ -19,6 +21,8 @@ use crate::books::{Books, Received};
 use crate::grpc::Service;
 use crate::{Behaviour, Signal, http};
 
+/// How long connections are waited for that do not end.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The largest message that is taken.
 const MESSAGE_BYTES: usize = 64 << 20;
 
@@ -64,7 +68,10 @@ impl OtlpReceiver {
     /// Goes away with all connections, as a receiver that is stopped.
     pub fn pause(&mut self) {
         if let Some(running) = self.running.take() {
-            running.shutdown_background();
+            // Its ports are free when it returns; a thread of its own may wait for that where a task may not.
+            let stopping = thread::spawn(move || running.shutdown_timeout(PATIENCE));
+            // It panics where a test has failed anyway.
+            let _ended = stopping.join();
         }
     }
 

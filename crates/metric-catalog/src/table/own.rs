@@ -75,5 +75,5 @@ pub(crate) const TABLE: [Definition; 17] = [
         counter("inferometer.export.dropped", "{item}", "Spans and log records that were given up before they were delivered."),
         &[SIGNAL],
     )
-    .sampled("Every one for which there was no room, or that the receiver refused. Nothing makes spans or log records yet, so it does not move."),
+    .sampled("Every one for which there was no room, that the receiver refused for good, or that waited when the last configuration with a receiver for it went."),
 ];

@@ -90,11 +90,8 @@ impl Recording {
     }
 
     /// Keeps what a request's headers say of its trace, for a request whose end brings no headers.
-    pub(crate) fn propagated(&self, headers: &HeaderPairs) -> Propagated {
-        match self.is_on() {
-            true => Propagated::read(headers),
-            false => Propagated::default(),
-        }
+    pub(crate) fn propagated(&self, headers: &HeaderPairs) -> Option<Box<Propagated>> {
+        self.is_on().then(|| Box::new(Propagated::read(headers)))
     }
 
     /// Records a request that is over. `model` is what labels show; `early` is what its headers said when it came.
@@ -103,7 +100,7 @@ impl Recording {
         record: &RequestRecord,
         facts: &Facts,
         model: &str,
-        early: &Propagated,
+        early: Option<&Propagated>,
         worker: &mut Worker,
     ) {
         if !self.is_on() || record.purpose != Purpose::Client {
@@ -111,9 +108,9 @@ impl Recording {
         }
         // If the proxy traces, its own span stands in the headers that went to the upstream, and is the better parent.
         let late = Propagated::read(&facts.request_headers);
-        let propagated = match late.context().is_some() {
-            true => &late,
-            false => early,
+        let propagated = match early {
+            Some(early) if late.context().is_none() => early,
+            _ => &late,
         };
         let identity = self.identity(propagated);
         let traces = self.traces.as_ref();
