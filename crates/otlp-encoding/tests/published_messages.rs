@@ -186,6 +186,52 @@ fn number(value: number_data_point::Value) -> f64 {
     }
 }
 
+/// For each histogram the upper bound of the bucket that holds a quantile. Beside it stands, of explicit buckets, the
+/// last bound; of exponential ones the base.
+fn quantile_bounds(
+    requests: &[ExportMetricsServiceRequest],
+    quantile: f64,
+) -> BTreeMap<(String, String), (f64, f64)> {
+    let reaching = |counts: &[u64]| {
+        let rank = (quantile * counts.iter().sum::<u64>() as f64).ceil() as u64;
+        let mut below = 0;
+        counts.iter().position(|count| {
+            below += count;
+            below >= rank.max(1)
+        })
+    };
+    let mut found = BTreeMap::new();
+    for metric in requests.iter().flat_map(metrics) {
+        let mut put = |attributes: &[KeyValue], bounds| {
+            found.insert((metric.name.clone(), format!("{attributes:?}")), bounds);
+        };
+        match metric.data.as_ref().unwrap() {
+            Data::Histogram(histogram) => {
+                for point in &histogram.data_points {
+                    let bounds = &point.explicit_bounds;
+                    let last = bounds.last().copied().unwrap();
+                    if let Some(bucket) = reaching(&point.bucket_counts) {
+                        let bound = bounds.get(bucket).copied().unwrap_or(f64::INFINITY);
+                        put(&point.attributes, (bound, last));
+                    }
+                }
+            }
+            Data::ExponentialHistogram(histogram) => {
+                for point in &histogram.data_points {
+                    let base = f64::from(-point.scale).exp2().exp2();
+                    let buckets = point.positive.as_ref().unwrap();
+                    if let Some(bucket) = reaching(&buckets.bucket_counts) {
+                        let index = buckets.offset + i32::try_from(bucket).unwrap();
+                        put(&point.attributes, (base.powi(index + 1), base));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// What the snapshot itself says.
 fn expected(snapshot: &Snapshot) -> BTreeMap<Series, (f64, f64)> {
     let mut expected = BTreeMap::new();
@@ -418,6 +464,38 @@ proptest! {
             let size = prost::Message::encoded_len(request);
             let is_one_step = points_of(request) <= points_per_step;
             prop_assert!(size <= request_bytes + head || is_one_step, "{} bytes", size);
+        }
+    }
+
+    /// A quantile by exponential buckets is the bound that the explicit ones give, within the scale's error.
+    #[test]
+    fn quantiles_are_those_of_the_explicit_buckets_within_the_scales_error(moves in moves()) {
+        let mut registry = Registry::new(families(), Limits::default(), START);
+        move_series(&mut registry, &moves);
+        let mut bounds_at = |histograms, quantile| {
+            let input = MetricsInput {
+                histograms,
+                ..MetricsInput::cumulative(registry.snapshot(), START)
+            };
+            let (requests, _) = requests(input, Bounds::default());
+            quantile_bounds(&requests, quantile)
+        };
+        for quantile in [0.01, 0.5, 0.9, 0.95, 0.99, 1.0] {
+            let explicit = bounds_at(HistogramAggregation::ExplicitBuckets, quantile);
+            let exponential = bounds_at(HistogramAggregation::Base2Exponential, quantile);
+            prop_assert_eq!(explicit.len(), exponential.len());
+            for (key, (bound, last)) in explicit {
+                let (upper, base) = exponential[&key];
+                if bound.is_infinite() {
+                    prop_assert!(upper > last, "{:?}: {} at {}", key, upper, quantile);
+                } else {
+                    let error = upper / bound;
+                    prop_assert!(
+                        (1.0 - 1e-9..=base * (1.0 + 1e-9)).contains(&error),
+                        "{:?}: {} instead of {} at {}", key, upper, bound, quantile
+                    );
+                }
+            }
         }
     }
 
