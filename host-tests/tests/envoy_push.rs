@@ -15,6 +15,7 @@ use host_tests::module::built_module;
 use host_tests::otlp_ledger::attributes;
 use host_tests::push_rig::{PushRig, SERVICE_NAME, is_grpc, observing};
 use host_tests::span_checks::{log_complaints, span_complaints};
+use opentelemetry_proto::tonic::metrics::v1::{Exemplar, metric::Data};
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind};
 use otlp_receiver::{Behaviour, OtlpReceiver, Signal};
 use serde_json::{Value, json};
@@ -188,6 +189,13 @@ async fn spans_and_log_records_arrive_once_each_under_their_callers() {
     let sum = scrape.total_or_zero("gen_ai_server_request_duration_seconds_sum", &[]);
     let apart = (sum - seconds).abs();
     assert!(apart < 1e-3, "{sum} s by the metric, {seconds} s by spans");
+    let exemplars = exemplars_of(&receiver);
+    assert!(!exemplars.is_empty());
+    for exemplar in &exemplars {
+        let is_its = |span: &&Span| span.span_id == exemplar.span_id;
+        let span = spans.iter().find(is_its).unwrap();
+        assert_eq!(span.trace_id, exemplar.trace_id);
+    }
     let logs: Vec<_> = receiver
         .logs()
         .into_iter()
@@ -200,11 +208,26 @@ async fn spans_and_log_records_arrive_once_each_under_their_callers() {
     let failed = spans.iter().find(|span| span.status.is_some()).unwrap();
     assert_eq!(logs[0].span_id, failed.span_id);
     say(&format!(
-        "{} spans and {} log record, durations {apart:.9} s apart from the metric's sum",
+        "{} spans, {} exemplars and {} log record, durations {apart:.9} s apart from the metric's sum",
         spans.len(),
+        exemplars.len(),
         logs.len()
     ));
     pushing.rig.stop().await.unwrap();
+}
+
+fn exemplars_of(receiver: &OtlpReceiver) -> Vec<Exemplar> {
+    let requests = receiver.metrics().into_iter();
+    requests
+        .flat_map(|received| received.request.resource_metrics)
+        .flat_map(|resource| resource.scope_metrics)
+        .flat_map(|scope| scope.metrics)
+        .flat_map(|metric| match metric.data {
+            Some(Data::Histogram(histogram)) => histogram.data_points,
+            _ => Vec::new(),
+        })
+        .flat_map(|point| point.exemplars)
+        .collect()
 }
 
 fn spans_of(receiver: &OtlpReceiver) -> Vec<Span> {

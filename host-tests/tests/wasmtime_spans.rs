@@ -16,8 +16,10 @@ use host_tests::span_checks::{log_complaints, span_complaints};
 use host_tests::wasmtime_host::bed::{Bed, Exchange, Worker, listener, page_of};
 use host_tests::wasmtime_host::{HostOptions, HttpCall, HttpCallAnswer, Root};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
+use opentelemetry_proto::tonic::metrics::v1::{Exemplar, exemplar, metric::Data};
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind, status::StatusCode};
 use prost::Message;
 
@@ -422,6 +424,71 @@ fn spans_outlive_an_update_and_are_counted_when_nobody_is_left_to_send_them() {
     let page = page_of(&tracing.worker.scrape).unwrap();
     let labels = [("signal", "traces")];
     page.assert(&[equal("inferometer_export_dropped_total", &labels, 7.0)]);
+}
+
+#[test]
+fn what_a_traced_request_measured_points_to_its_span_whoever_sends_the_metrics() {
+    let tracing = Tracing::new(r#""traces": true"#);
+    let sender = tracing.bed.worker().unwrap();
+    let push = r#"{"observe": false, "push": {"cluster": "otel", "interval": "1s"}}"#;
+    let metrics = sender.vm.root(listener("push", push));
+    let duration = "gen_ai.server.request.duration";
+    for traceparent in [SAMPLED, NOT_SAMPLED] {
+        tracing.serve(&Exchange {
+            headers: vec![("traceparent", traceparent)],
+            ..Exchange::streamed_chat("llama", 5)
+        });
+    }
+    let mut exemplars = Vec::new();
+    let mut spans = Vec::new();
+    for _ in 0..200 {
+        tracing.bed.host.run_for(Duration::from_millis(50));
+        for call in tracing.bed.host.take_http_calls() {
+            let is_span = call.vm == tracing.worker.vm.number();
+            let root = if is_span { &tracing.root } else { &metrics };
+            root.answer_http_call(call.token, taken(&call));
+            if is_span {
+                spans.extend(spans_of(&call));
+            } else {
+                exemplars.push(exemplars_of(&call, duration));
+            }
+        }
+    }
+    let [span] = spans.as_slice() else {
+        unreachable!("{spans:?}")
+    };
+    // They come with the export after the measurement, and perhaps with the next one.
+    let with_some = exemplars.iter().filter(|some| !some.is_empty()).count();
+    assert!(
+        (1..=3).contains(&with_some),
+        "{with_some} of {}",
+        exemplars.len()
+    );
+    for exemplar in exemplars.concat() {
+        assert_eq!(exemplar.trace_id, span.trace_id);
+        assert_eq!(exemplar.span_id, span.span_id);
+        assert_eq!(exemplar.time_unix_nano, span.end_time_unix_nano);
+        let nanos = span.end_time_unix_nano - span.start_time_unix_nano;
+        let seconds = Duration::from_nanos(nanos).as_secs_f64();
+        assert_eq!(exemplar.value, Some(exemplar::Value::AsDouble(seconds)));
+    }
+}
+
+fn exemplars_of(call: &HttpCall, metric: &str) -> Vec<Exemplar> {
+    let message = call.body.get(5..).unwrap();
+    let request = ExportMetricsServiceRequest::decode(message).unwrap();
+    let resources = request.resource_metrics.into_iter();
+    let scopes = resources.flat_map(|resource| resource.scope_metrics);
+    let named = scopes
+        .flat_map(|scope| scope.metrics)
+        .filter(|found| found.name == metric);
+    named
+        .flat_map(|found| match found.data {
+            Some(Data::Histogram(histogram)) => histogram.data_points,
+            _ => Vec::new(),
+        })
+        .flat_map(|point| point.exemplars)
+        .collect()
 }
 
 #[test]

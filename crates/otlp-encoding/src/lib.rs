@@ -48,6 +48,7 @@
 //! - A resource has at most 128 attributes.
 
 mod attributes;
+mod exemplars;
 mod exponential;
 mod items;
 mod messages;
@@ -57,6 +58,7 @@ mod resource;
 mod rows;
 mod sender;
 
+pub use exemplars::{Exemplar, Exemplars};
 pub use items::Item;
 pub use metrics_export::{
     Bounds, Delivered, HistogramAggregation, MetricsExport, MetricsInput, Step, Temporality,

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use metric_registry::{Family, Kind, Snapshot};
 
+use crate::exemplars::Exemplars;
 use crate::messages::{
     AGGREGATION_CUMULATIVE, AGGREGATION_DELTA, ExponentialHistogram, Gauge, Histogram, Metric,
     MetricData, Sum,
@@ -64,6 +65,8 @@ pub struct MetricsInput {
     pub temporality: Temporality,
     /// The form of histograms.
     pub histograms: HistogramAggregation,
+    /// What stands beside the points of histograms.
+    pub exemplars: Exemplars,
     /// A metric's description by its name.
     pub describe: fn(&str) -> Option<&'static str>,
 }
@@ -107,6 +110,7 @@ impl MetricsInput {
             time_unix_nanos,
             temporality: Temporality::Cumulative,
             histograms: HistogramAggregation::ExplicitBuckets,
+            exemplars: Exemplars::default(),
             describe: |_| None,
         }
     }
@@ -191,6 +195,12 @@ impl MetricsExport {
         Step::More
     }
 
+    /// The time of the snapshot.
+    #[must_use]
+    pub fn time_unix_nanos(&self) -> u64 {
+        self.input.time_unix_nanos
+    }
+
     /// What is to be remembered once the last request was accepted; after the last step.
     #[must_use]
     pub fn take_delivered(&mut self) -> Delivered {
@@ -254,6 +264,7 @@ fn metric(input: &MetricsInput, entries: Vec<Family<'_>>) -> Option<Metric> {
         Temporality::Delta => AGGREGATION_DELTA,
     };
     let spans = spans.iter();
+    let exemplar = |row: &Row<'_>| input.exemplars.find(first.name(), &row.labels);
     let data = match (first.kind(), input.histograms) {
         (Kind::Counter, _) => MetricData::Sum(Sum {
             data_points: spans.map(|(row, span)| number(row, *span)).collect(),
@@ -265,13 +276,17 @@ fn metric(input: &MetricsInput, entries: Vec<Family<'_>>) -> Option<Metric> {
         }),
         (Kind::Histogram, HistogramAggregation::Base2Exponential) => {
             MetricData::ExponentialHistogram(ExponentialHistogram {
-                data_points: spans.map(|(row, span)| exponential(row, *span)).collect(),
+                data_points: spans
+                    .map(|(row, span)| exponential(row, *span, exemplar(row)))
+                    .collect(),
                 aggregation_temporality,
             })
         }
         (Kind::Histogram, HistogramAggregation::ExplicitBuckets) => {
             MetricData::Histogram(Histogram {
-                data_points: spans.map(|(row, span)| histogram(row, *span)).collect(),
+                data_points: spans
+                    .map(|(row, span)| histogram(row, *span, exemplar(row)))
+                    .collect(),
                 aggregation_temporality,
             })
         }

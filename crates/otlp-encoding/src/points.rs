@@ -3,9 +3,10 @@
 use metric_registry::SeriesValue;
 
 use crate::attributes::label;
+use crate::exemplars::Exemplar;
 use crate::exponential::Layout;
 use crate::messages::{
-    Buckets, ExponentialHistogramDataPoint, HistogramDataPoint, KeyValue, NumberDataPoint,
+    self, Buckets, ExponentialHistogramDataPoint, HistogramDataPoint, KeyValue, NumberDataPoint,
     NumberValue,
 };
 use crate::rows::Row;
@@ -36,7 +37,11 @@ pub(crate) fn number(row: &Row<'_>, span: Span) -> NumberDataPoint {
     }
 }
 
-pub(crate) fn histogram(row: &Row<'_>, span: Span) -> HistogramDataPoint {
+pub(crate) fn histogram(
+    row: &Row<'_>,
+    span: Span,
+    exemplar: Option<&Exemplar>,
+) -> HistogramDataPoint {
     let (counts, sum) = buckets(row);
     let scale = row.measured.scale;
     HistogramDataPoint {
@@ -46,11 +51,16 @@ pub(crate) fn histogram(row: &Row<'_>, span: Span) -> HistogramDataPoint {
         sum: Some(unscaled(sum, scale)),
         bucket_counts: counts.to_vec(),
         explicit_bounds: bounds(row),
+        exemplars: exemplars(exemplar, scale),
         attributes: attributes(row),
     }
 }
 
-pub(crate) fn exponential(row: &Row<'_>, span: Span) -> ExponentialHistogramDataPoint {
+pub(crate) fn exponential(
+    row: &Row<'_>,
+    span: Span,
+    exemplar: Option<&Exemplar>,
+) -> ExponentialHistogramDataPoint {
     let (counts, sum) = buckets(row);
     let layout = Layout::of(&bounds(row));
     ExponentialHistogramDataPoint {
@@ -64,7 +74,18 @@ pub(crate) fn exponential(row: &Row<'_>, span: Span) -> ExponentialHistogramData
             offset: layout.offset,
             bucket_counts: layout.counts(counts),
         }),
+        exemplars: exemplars(exemplar, row.measured.scale),
     }
+}
+
+fn exemplars(exemplar: Option<&Exemplar>, scale: u64) -> Vec<messages::Exemplar> {
+    let as_sent = |exemplar: &Exemplar| messages::Exemplar {
+        time_unix_nano: exemplar.time_unix_nanos,
+        as_double: Some(unscaled(exemplar.amount, scale)),
+        span_id: exemplar.span_id.clone(),
+        trace_id: exemplar.trace_id.clone(),
+    };
+    exemplar.map(as_sent).into_iter().collect()
 }
 
 fn buckets<'a>(row: &'a Row<'_>) -> (&'a [u64], u64) {

@@ -19,8 +19,8 @@ use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, Metric, exemplar, metric::Data, number_data_point,
 };
 use otlp_encoding::{
-    Bounds, Delivered, HistogramAggregation, MetricsExport, MetricsInput, ResourceAttributes,
-    Sender, Step, Temporality,
+    Bounds, Delivered, Exemplar, Exemplars, HistogramAggregation, MetricsExport, MetricsInput,
+    ResourceAttributes, Sender, Step, Temporality,
 };
 use proptest::prelude::*;
 
@@ -332,8 +332,7 @@ fn every_field_is_read_as_it_was_meant() {
     assert_eq!(point.start_time_unix_nano, START);
     assert_eq!(point.time_unix_nano, START + 5 * SECOND);
     assert_eq!((point.min, point.max, point.flags), (None, None, 0));
-    let none: &[exemplar::Value] = &[];
-    assert_eq!(point.exemplars.len(), none.len());
+    assert_eq!(point.exemplars, []);
 
     let Some(Data::Sum(requests)) = &scope.metrics[3].data else {
         panic!("{:?}", scope.metrics[3]);
@@ -343,6 +342,62 @@ fn every_field_is_read_as_it_was_meant() {
         .as_ref()
         .unwrap();
     assert_eq!(port.value, Some(Value::IntValue(8000)));
+}
+
+#[test]
+fn an_exemplar_stands_beside_the_point_of_its_series() {
+    let exemplar = |amount, model| {
+        let labels = [("model", model)].into_iter();
+        let place = ([7; 16], [9; 8]);
+        Exemplar::new("duration", labels, amount, START + amount, place)
+    };
+    let mut exemplars = Exemplars::default();
+    exemplars.add(exemplar(1, "llama"));
+    exemplars.add(exemplar(250_000_000, "llama"));
+    exemplars.add(exemplar(2, "another"));
+    let told = Exemplars::from_bytes(&exemplars.to_bytes()).unwrap();
+    assert_eq!(told, exemplars);
+    for histograms in [
+        HistogramAggregation::ExplicitBuckets,
+        HistogramAggregation::Base2Exponential,
+    ] {
+        let input = MetricsInput {
+            histograms,
+            exemplars: told.clone(),
+            ..MetricsInput::cumulative(filled().snapshot(), START + 5 * SECOND)
+        };
+        let (requests, _) = requests(input, Bounds::default());
+        let held: Vec<_> = match &metrics(&requests[0])[1].data {
+            Some(Data::Histogram(histogram)) => {
+                let points = histogram.data_points.iter();
+                points
+                    .map(|point| (&point.attributes, &point.exemplars))
+                    .collect()
+            }
+            Some(Data::ExponentialHistogram(histogram)) => {
+                let points = histogram.data_points.iter();
+                points
+                    .map(|point| (&point.attributes, &point.exemplars))
+                    .collect()
+            }
+            other => panic!("{other:?}"),
+        };
+        for (attributes, exemplars) in held {
+            if labels(attributes) != [("model".into(), "llama".into())] {
+                assert_eq!(exemplars, &[]);
+                continue;
+            }
+            let [exemplar] = exemplars.as_slice() else {
+                panic!("{exemplars:?}");
+            };
+            assert_eq!(exemplar.value, Some(exemplar::Value::AsDouble(0.25)));
+            assert_eq!(exemplar.time_unix_nano, START + 250_000_000);
+            assert_eq!(
+                (&*exemplar.trace_id, &*exemplar.span_id),
+                (&[7; 16][..], &[9; 8][..])
+            );
+        }
+    }
 }
 
 #[test]

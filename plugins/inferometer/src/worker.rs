@@ -86,6 +86,7 @@ pub(crate) struct Worker {
     turns: u32,
     served: bool,
     started: bool,
+    /// What the last request moved.
     moved: Vec<Moved>,
 }
 
@@ -452,6 +453,7 @@ impl Worker {
     fn move_series(&mut self, finished: &Finished<'_>, labels: &RecordLabels<'_>) {
         let record = finished.record;
         let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
         let catalog = Rc::clone(&self.catalog);
         // A request may have outlived the buckets it began with.
         let resorted;
@@ -475,8 +477,23 @@ impl Worker {
             let mirrored = self.mirror.follow(step, &catalog, &self.registry);
             self.note(mirrored);
         }
-        moved.clear();
         self.moved = moved;
+    }
+
+    /// The times that the last request was counted with: the metric, its labels and the time in the metric's integers.
+    #[cfg(feature = "push")]
+    pub(crate) fn last_times(
+        &self,
+    ) -> impl Iterator<Item = (&str, impl Iterator<Item = (&str, &str)>, u64)> {
+        let histograms = self
+            .moved
+            .iter()
+            .filter(|step| step.kind == metric_registry::Kind::Histogram);
+        histograms.filter_map(|step| {
+            let family = self.registry.family(step.family)?;
+            let is_time = family.unit == "s";
+            is_time.then(|| (family.name, self.registry.labels(step.series), step.amount))
+        })
     }
 
     /// One tick of one of this machine's roots; the first of them in a period does the work.

@@ -99,8 +99,23 @@ pub(crate) struct HistogramDataPoint {
     pub(crate) bucket_counts: Vec<u64>,
     #[prost(double, repeated, tag = "7")]
     pub(crate) explicit_bounds: Vec<f64>,
+    #[prost(message, repeated, tag = "8")]
+    pub(crate) exemplars: Vec<Exemplar>,
     #[prost(message, repeated, tag = "9")]
     pub(crate) attributes: Vec<KeyValue>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Exemplar {
+    #[prost(fixed64, tag = "2")]
+    pub(crate) time_unix_nano: u64,
+    /// A member of a choice, so it is written even where it is zero.
+    #[prost(double, optional, tag = "3")]
+    pub(crate) as_double: Option<f64>,
+    #[prost(bytes = "vec", tag = "4")]
+    pub(crate) span_id: Vec<u8>,
+    #[prost(bytes = "vec", tag = "5")]
+    pub(crate) trace_id: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -119,6 +134,8 @@ pub(crate) struct ExponentialHistogramDataPoint {
     pub(crate) scale: i32,
     #[prost(message, optional, tag = "8")]
     pub(crate) positive: Option<Buckets>,
+    #[prost(message, repeated, tag = "11")]
+    pub(crate) exemplars: Vec<Exemplar>,
 }
 
 #[derive(Clone, PartialEq, Message)]

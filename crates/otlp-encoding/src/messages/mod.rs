@@ -10,7 +10,7 @@ mod traces;
 
 pub(crate) use logs::LogRecord;
 pub(crate) use metrics::{
-    AGGREGATION_CUMULATIVE, AGGREGATION_DELTA, Buckets, ExponentialHistogram,
+    AGGREGATION_CUMULATIVE, AGGREGATION_DELTA, Buckets, Exemplar, ExponentialHistogram,
     ExponentialHistogramDataPoint, Gauge, Histogram, HistogramDataPoint, Metric, MetricData,
     NumberDataPoint, NumberValue, Sum,
 };

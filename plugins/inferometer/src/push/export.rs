@@ -5,6 +5,7 @@ use metric_catalog::help;
 use otlp_encoding::{Bounds, Delivered, MetricsExport, MetricsInput, Step, Temporality};
 use snapshot_slots::Reading;
 
+use super::exemplars::told;
 use super::identity::start_unix_nanos;
 use super::target::{MetricsTarget, PushTarget};
 use crate::shared::HostData;
@@ -29,8 +30,8 @@ pub(crate) enum Progress {
     More,
     /// This is to be sent.
     Request(Vec<u8>),
-    /// All of it is delivered.
-    Done,
+    /// All of it is delivered, which was of this time.
+    Done { time_unix_nanos: u64 },
 }
 
 impl Export {
@@ -46,6 +47,7 @@ impl Export {
         all: &PushTarget,
         target: &MetricsTarget,
         bounds: Bounds,
+        exemplars_since: u64,
     ) -> Result<Progress, HostError> {
         match self {
             Export::Reading(reading) => {
@@ -61,6 +63,7 @@ impl Export {
                         time_unix_nanos: hostcalls::wall_nanos()?,
                         temporality: target.temporality,
                         histograms: target.histograms,
+                        exemplars: told()?.since(exemplars_since),
                         describe: help,
                     };
                     let export = MetricsExport::new(input, all.sender()?, bounds);
@@ -76,7 +79,9 @@ impl Export {
                         let value = export.take_delivered().encode();
                         hostcalls::set_shared_data(DELIVERED_KEY, &value, UNCONDITIONAL)?;
                     }
-                    Progress::Done
+                    Progress::Done {
+                        time_unix_nanos: export.time_unix_nanos(),
+                    }
                 }
             }),
         }

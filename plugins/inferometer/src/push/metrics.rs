@@ -26,6 +26,8 @@ pub(crate) struct MetricsPusher {
     unsent: Option<Vec<u8>>,
     /// Requests become smaller when a receiver says that they are too large.
     bounds: Bounds,
+    /// The time of what was delivered last; what was measured before it has had its exemplars.
+    delivered_unix_nanos: u64,
     /// Whether the lease is left to others until the next call is due.
     stands_back: bool,
 }
@@ -43,6 +45,7 @@ impl MetricsPusher {
             export: None,
             unsent: None,
             bounds: Bounds::default(),
+            delivered_unix_nanos: 0,
             stands_back: false,
         }
     }
@@ -149,7 +152,10 @@ impl MetricsPusher {
             return Ok(());
         };
         let (all, target) = targets;
-        match export.step(all, target, self.bounds)? {
+        // Other workers tell theirs a tick later.
+        let late = u64::from(worker.tick_period_millis()).saturating_mul(2 * NANOS_PER_MILLI);
+        let since = self.delivered_unix_nanos.saturating_sub(late);
+        match export.step(all, target, self.bounds, since)? {
             Progress::More => {}
             Progress::Request(bytes) => {
                 if self.holds(target, worker) {
@@ -159,7 +165,8 @@ impl MetricsPusher {
                     self.forget();
                 }
             }
-            Progress::Done => {
+            Progress::Done { time_unix_nanos } => {
+                self.delivered_unix_nanos = time_unix_nanos;
                 self.forget();
                 let verdict = Verdict::success();
                 self.pace

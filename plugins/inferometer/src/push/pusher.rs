@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use hostcalls::HostError;
 use otlp_delivery::Signal;
-use otlp_encoding::Item;
+use otlp_encoding::{Exemplar, Item};
 use plugin_config::Config;
 
 use super::call::{Answer, Line};
+use super::exemplars::ExemplarBoard;
 use super::items::ItemPusher;
 use super::metrics::MetricsPusher;
 use super::target::PushTarget;
@@ -35,6 +36,7 @@ pub(crate) struct Pusher {
     metrics: MetricsPusher,
     traces: ItemPusher,
     logs: ItemPusher,
+    exemplars: ExemplarBoard,
     /// The live roots that push, the newest last; of those with a signal it alone sends it.
     targets: Vec<(u32, Rc<PushTarget>)>,
     /// The roots whose ticks come quickly.
@@ -47,6 +49,7 @@ impl Pusher {
             metrics: MetricsPusher::new(),
             traces: ItemPusher::new(Signal::Traces),
             logs: ItemPusher::new(Signal::Logs),
+            exemplars: ExemplarBoard::default(),
             targets: Vec::new(),
             quick_roots: Vec::new(),
         }
@@ -103,8 +106,15 @@ impl Pusher {
         self.logs.record(log, worker);
     }
 
+    /// Takes in what a request with a span has measured.
+    pub(crate) fn record_exemplars(&mut self, exemplars: impl Iterator<Item = Exemplar>) {
+        self.exemplars.record(exemplars);
+    }
+
     /// One tick of a root.
     pub(crate) fn tick(&mut self, root: u32, worker: &mut Worker) {
+        let published = self.exemplars.publish();
+        worker.note(published);
         if let Some(target) = self.sends(root, Signal::Metrics)
             && let Some(metrics) = &target.metrics
         {

@@ -2,9 +2,9 @@
 
 use hostcalls::HeaderPairs;
 use inference_span::{
-    Sampler, Semconv, SpanFacts, SpanIdentity, SpanKind, SpanLabels, TraceContext, baggage,
+    Kept, Sampler, Semconv, SpanFacts, SpanIdentity, SpanKind, SpanLabels, TraceContext, baggage,
 };
-use otlp_encoding::Item;
+use otlp_encoding::{Exemplar, Item};
 use plugin_config::{Config, Push, PushSpanKind, PushTraces};
 use request_observer::{Purpose, RequestRecord};
 
@@ -141,6 +141,14 @@ impl Recording {
         if let Ok(mut pusher) = pusher.try_borrow_mut() {
             if let Some(kept) = kept {
                 pusher.record_span(Item::span(span_facts.span(kept)), worker);
+            }
+            if kept == Some(Kept::Sampled) {
+                let place = (identity.context.trace_id, identity.context.span_id);
+                let time = span_facts.ended_at_unix_nanos;
+                let times = worker.last_times();
+                pusher.record_exemplars(times.map(|(metric, labels, amount)| {
+                    Exemplar::new(metric, labels, amount, time, place)
+                }));
             }
             if is_logged && let Some(log) = span_facts.failure_log(kept) {
                 pusher.record_log(Item::log(log), worker);
