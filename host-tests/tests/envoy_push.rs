@@ -39,6 +39,8 @@ async fn what_arrives_is_what_a_scrape_shows() {
         json!({}),
         json!({"protocol": "http/protobuf"}),
         json!({"metrics": {"temporality": "delta"}}),
+        json!({"compression": "gzip"}),
+        json!({"compression": "gzip", "protocol": "http/protobuf"}),
     ] {
         let (mut pushing, receiver) = start(2, push).await;
         for _ in 0..3 {
@@ -137,7 +139,7 @@ async fn a_receiver_that_is_away_and_updates_of_the_sender_lose_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spans_and_log_records_arrive_once_each_under_their_callers() {
     const REQUESTS: u32 = 600;
-    let push = json!({"traces": {"baggage": ["tenant"]}, "logs": true});
+    let push = json!({"traces": {"baggage": ["tenant"], "compression": "gzip"}, "logs": true});
     let (mut pushing, mut receiver) = start(4, push).await;
     pushing.headers = |number| {
         vec![

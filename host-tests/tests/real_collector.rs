@@ -24,7 +24,7 @@ async fn what_a_real_collector_writes_out_is_what_a_scrape_shows() {
     for push in [
         json!({}),
         json!({"protocol": "http/protobuf"}),
-        json!({"metrics": {"temporality": "delta"}}),
+        json!({"compression": "gzip", "metrics": {"temporality": "delta"}}),
         json!({"protocol": "http/protobuf", "metrics": {"temporality": "delta"}}),
     ] {
         let sink = OtlpReceiver::start().unwrap();

@@ -296,6 +296,32 @@ fn when_the_sender_dies_another_follows_and_nothing_is_lost() {
 }
 
 #[test]
+fn what_a_former_sender_could_not_deliver_is_not_sent_after_others_have() {
+    let push = r#"{"observe": false, "push": {"cluster": "otel", "interval": "5s", "metrics": {"temporality": "delta"}}}"#;
+    let mut pushing = Pushing::new(1, push);
+    pushing.serve(0, 3);
+    let calls = pushing.run(SECOND * 20, |_| grpc("14"));
+    assert!(!calls.is_empty());
+    // One that serves nothing is preferred, and delivers.
+    let idle = pushing.bed.worker().unwrap();
+    let root = idle.vm.root(listener("push", push));
+    pushing.workers.push((idle, root));
+    pushing.run(SECOND * 60, grpc_ok);
+    pushing.serve(0, 2);
+    let calls = pushing.run(SECOND * 20, grpc_ok);
+    let (idle, _root) = pushing.workers.pop().unwrap();
+    assert!(calls.iter().all(|call| call.vm == idle.vm.number()));
+    idle.vm.fail("on purpose");
+    pushing.serve(0, 1);
+    pushing.run(SECOND * 60, grpc_ok);
+    assert_eq!(pushing.ledger.faults(), [] as [String; 0]);
+    let mut differences = pushing.differences();
+    // Sums of deltas are sums of rounded numbers.
+    differences.retain(|(_, one, other)| (one - other).abs() > 1e-9);
+    assert_eq!(differences, []);
+}
+
+#[test]
 fn an_update_of_the_configuration_changes_the_receiver_and_loses_nothing() {
     let mut pushing = Pushing::new(2, PUSH);
     pushing.serve(0, 3);

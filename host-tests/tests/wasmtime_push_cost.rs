@@ -29,7 +29,7 @@ struct Cost {
     longest: Duration,
 }
 
-fn export(models: usize, workers: usize) -> Cost {
+fn export(push: &str, models: usize, workers: usize) -> Cost {
     let options = HostOptions {
         clusters: BTreeSet::from(["otel".to_owned()]),
         ..HostOptions::default()
@@ -50,7 +50,7 @@ fn export(models: usize, workers: usize) -> Cost {
     }
     bed.host.run_for(Duration::from_secs(3));
     let idle = bed.vm().unwrap();
-    let push = idle.root(listener("push", PUSH));
+    let push = idle.root(listener("push", push));
     let scrape = idle.root(listener("scrape", host_tests::wasmtime_host::bed::SCRAPE));
     let page = host_tests::wasmtime_host::bed::page_of(&scrape).unwrap();
     let is_point = |name: &str| !name.ends_with("_bucket") && !name.ends_with("_sum");
@@ -100,7 +100,7 @@ fn export(models: usize, workers: usize) -> Cost {
 #[test]
 fn an_export_of_two_thousand_series_is_short_and_no_step_of_it_is_long() {
     for (models, workers) in [(50, 1), (50, 4), (100, 1), (200, 1)] {
-        let cost = export(models, workers);
+        let cost = export(PUSH, models, workers);
         println!(
             "{workers} workers, {} series: {} callbacks, {} fuel, {} of the dearest; here {:?}, {:?} at the longest",
             cost.series, cost.callbacks, cost.fuel, cost.dearest, cost.time, cost.longest
@@ -111,4 +111,16 @@ fn an_export_of_two_thousand_series_is_short_and_no_step_of_it_is_long() {
             assert!(cost.dearest <= FUEL_PER_CALLBACK, "{}", cost.dearest);
         }
     }
+}
+
+#[test]
+fn compression_makes_an_export_dearer_and_no_step_of_it_long() {
+    let packed = PUSH.replace("\"interval\"", "\"compression\": \"gzip\", \"interval\"");
+    let cost = export(&packed, 100, 1);
+    println!(
+        "{} series in gzip: {} callbacks, {} fuel, {} of the dearest; here {:?}, {:?} at the longest",
+        cost.series, cost.callbacks, cost.fuel, cost.dearest, cost.time, cost.longest
+    );
+    assert!(cost.fuel <= FUEL_PER_2000_SERIES * 2, "{}", cost.fuel);
+    assert!(cost.dearest <= FUEL_PER_CALLBACK * 2, "{}", cost.dearest);
 }

@@ -233,6 +233,22 @@ fn the_listeners_direction_or_the_configuration_says_on_which_side_a_span_stands
 }
 
 #[test]
+fn a_span_ends_with_the_last_byte_however_late_the_proxy_tells_of_the_end() {
+    let tracing = Tracing::new(r#""traces": true"#);
+    let exchange = Exchange::whole_chat("m", 1);
+    let (host, vm) = (&tracing.bed.host, &tracing.worker.vm);
+    let began = host.wall_nanos();
+    let stream = exchange.begin(host, vm, &tracing.root).unwrap();
+    exchange.answer(host, &stream).unwrap();
+    let ended = host.wall_nanos();
+    host.advance(SECOND * 30);
+    stream.end();
+    let spans = tracing.spans();
+    let times = (spans[0].start_time_unix_nano, spans[0].end_time_unix_nano);
+    assert_eq!(times, (began, ended));
+}
+
+#[test]
 fn the_proxys_own_span_is_the_parent_where_there_is_one() {
     let tracing = Tracing::new(r#""traces": true"#);
     let exchange = Exchange {

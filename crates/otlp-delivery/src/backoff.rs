@@ -8,6 +8,9 @@ const FIRST_PAUSE_NANOS: u64 = NANOS_PER_SECOND;
 /// The longest pause that failures alone bring.
 const LONGEST_PAUSE_NANOS: u64 = 30 * NANOS_PER_SECOND;
 
+/// The longest pause that a receiver can ask for.
+pub(crate) const LONGEST_ASKED_NANOS: u64 = 300 * NANOS_PER_SECOND;
+
 /// The pace of one kind of call: regular while it works, slower and slower while it does not.
 ///
 /// Random numbers are passed in; all their bits count. They keep many proxies from calling at one moment.
@@ -42,7 +45,7 @@ impl Pace {
             .due_nanos
             .get_or_insert_with(|| now_nanos.saturating_add(part_of(interval, random())));
         // A clock that was set back must not silence the sender until it has caught up.
-        let longest = interval.max(LONGEST_PAUSE_NANOS).saturating_mul(10);
+        let longest = interval.max(LONGEST_ASKED_NANOS).saturating_mul(2);
         now_nanos >= due || due.saturating_sub(now_nanos) > longest
     }
 

@@ -30,6 +30,7 @@
 
 mod backoff;
 mod grpc_status;
+mod gzip;
 mod lease;
 mod outcome;
 mod partial_success;
@@ -40,6 +41,6 @@ mod ring;
 pub use backoff::Pace;
 pub use lease::{Held, Lease, Wait};
 pub use outcome::{Outcome, Verdict};
-pub use protocol::{Protocol, Request, Signal, Target, request};
+pub use protocol::{Compression, Protocol, Request, Signal, Target, request};
 pub use reply::{Reply, judge};
 pub use ring::{Extent, Ring};

@@ -1,5 +1,7 @@
 //! The two ways of OTLP, and the request of each.
 
+use crate::gzip::gzip;
+
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
@@ -53,11 +55,23 @@ pub enum Protocol {
     HttpProtobuf,
 }
 
+/// How messages are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// By gzip.
+    Gzip,
+}
+
 /// Where requests go.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// How the receiver is spoken to.
     pub protocol: Protocol,
+    /// How messages are compressed.
+    pub compression: Compression,
     /// The receiver's name for itself.
     pub authority: &'a str,
     /// The path over HTTP; gRPC has its own.
@@ -100,11 +114,22 @@ pub fn request<'a>(
         ("content-type", content_type),
         ("user-agent", target.user_agent),
     ];
+    let (message, is_compressed) = match target.compression {
+        Compression::None => (message, false),
+        Compression::Gzip => (gzip(&message), true),
+    };
+    if is_compressed {
+        let name = match target.protocol {
+            Protocol::Grpc => "grpc-encoding",
+            Protocol::HttpProtobuf => "content-encoding",
+        };
+        headers.push((name, "gzip"));
+    }
     let body = match target.protocol {
         Protocol::Grpc => {
             headers.push(("te", "trailers"));
             headers.push(("grpc-timeout", timeout));
-            framed(&message)
+            framed(&message, is_compressed)
         }
         Protocol::HttpProtobuf => message,
     };
@@ -121,11 +146,11 @@ impl Target<'_> {
     }
 }
 
-/// A message as gRPC sends it: not compressed, its length, itself.
-fn framed(message: &[u8]) -> Vec<u8> {
+/// A message as gRPC sends it: whether it is compressed, its length, itself.
+fn framed(message: &[u8], is_compressed: bool) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
     let mut frame = Vec::with_capacity(message.len().saturating_add(5));
-    frame.push(0);
+    frame.push(u8::from(is_compressed));
     frame.extend(length.to_be_bytes());
     frame.extend(message);
     frame

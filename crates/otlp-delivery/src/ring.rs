@@ -14,7 +14,14 @@ pub struct Ring<T> {
     lent: usize,
     holds: Extent,
     lends: Extent,
+    /// How many items are lent out where nothing was ever too large.
+    lends_at_best: usize,
+    /// How many batches were taken since one was too large.
+    taken: u8,
 }
+
+/// After so many batches that were taken, larger ones are tried again.
+const TAKEN_BEFORE_LARGER: u8 = 16;
 
 /// How much is held, or lent out at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +42,8 @@ impl<T> Ring<T> {
             lent: 0,
             holds,
             lends,
+            lends_at_best: lends.items,
+            taken: 0,
         }
     }
 
@@ -44,10 +53,10 @@ impl<T> Ring<T> {
         self.items.is_empty()
     }
 
-    /// Whether as much waits as is lent out at once.
+    /// Whether as much waits as is lent out at once, if that is so many bytes at most.
     #[must_use]
-    pub fn has_batch(&self) -> bool {
-        self.items.len() >= self.lends.items || self.bytes >= self.lends.bytes
+    pub fn has_batch(&self, most_bytes: usize) -> bool {
+        self.items.len() >= self.lends.items || self.bytes >= self.lends.bytes.min(most_bytes)
     }
 
     /// Adds an item of so many bytes; gives how many had to go for it, of those that are not lent out, and itself if it
@@ -72,13 +81,15 @@ impl<T> Ring<T> {
         dropped
     }
 
-    /// Lends out a batch of the oldest: one item at least, if there is one. What was lent before comes back first.
-    pub fn lend(&mut self) -> impl Iterator<Item = &T> {
+    /// Lends out a batch of the oldest, of so many bytes at most: one item at least, if there is one. What was lent before
+    /// comes back first.
+    pub fn lend(&mut self, most_bytes: usize) -> impl Iterator<Item = &T> {
         self.lent = 0;
+        let most_bytes = most_bytes.min(self.lends.bytes);
         let mut bytes = 0_usize;
         for (_, size) in self.items.iter().take(self.lends.items.max(1)) {
             bytes = bytes.saturating_add(*size);
-            if self.lent > 0 && bytes > self.lends.bytes {
+            if self.lent > 0 && bytes > most_bytes {
                 break;
             }
             self.lent = self.lent.saturating_add(1);
@@ -89,6 +100,11 @@ impl<T> Ring<T> {
     /// The batch was taken.
     pub fn delivered(&mut self) {
         self.remove(self.lent);
+        self.taken = self.taken.saturating_add(1);
+        if self.taken >= TAKEN_BEFORE_LARGER {
+            self.taken = 0;
+            self.lends.items = self.lends.items.saturating_mul(2).min(self.lends_at_best);
+        }
     }
 
     /// The batch was not taken and is to be sent again.
@@ -100,6 +116,7 @@ impl<T> Ring<T> {
     /// which is the one that was the whole batch.
     #[must_use]
     pub fn too_large(&mut self) -> u64 {
+        self.taken = 0;
         if self.lent <= 1 {
             return self.abandoned();
         }

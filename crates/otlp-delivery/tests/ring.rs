@@ -1,5 +1,9 @@
 //! What a ring holds, lends out and gives up.
-#![allow(clippy::arithmetic_side_effects, reason = "this file is a test")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    reason = "this file is a test"
+)]
 
 use otlp_delivery::{Extent, Ring};
 use proptest::prelude::*;
@@ -22,16 +26,16 @@ fn ring_of(items: impl IntoIterator<Item = (u32, usize)>) -> Ring<u32> {
 }
 
 fn lent(ring: &mut Ring<u32>) -> Vec<u32> {
-    ring.lend().copied().collect()
+    ring.lend(usize::MAX).copied().collect()
 }
 
 #[test]
 fn the_oldest_are_lent_first_and_go_once_delivered() {
     let mut ring = ring_of((0..6).map(|item| (item, 1)));
-    assert!(ring.has_batch());
+    assert!(ring.has_batch(usize::MAX));
     assert_eq!(lent(&mut ring), [0, 1, 2, 3]);
     ring.delivered();
-    assert!(!ring.has_batch() && !ring.is_empty());
+    assert!(!ring.has_batch(usize::MAX) && !ring.is_empty());
     assert_eq!(lent(&mut ring), [4, 5]);
     ring.delivered();
     assert!(ring.is_empty());
@@ -45,8 +49,16 @@ fn a_batch_has_a_bound_of_bytes_but_for_its_first_item() {
     ring.delivered();
     assert_eq!(lent(&mut ring), [2]);
     ring.delivered();
-    assert!(ring.has_batch());
+    assert!(ring.has_batch(usize::MAX));
     assert_eq!(lent(&mut ring), [3]);
+}
+
+#[test]
+fn a_batch_may_be_asked_to_be_smaller() {
+    let mut ring = ring_of((0..3).map(|item| (item, 10)));
+    assert!(ring.has_batch(20) && !ring.has_batch(31));
+    assert_eq!(ring.lend(20).copied().collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(ring.lend(1).copied().collect::<Vec<_>>(), [0]);
 }
 
 #[test]
@@ -89,6 +101,24 @@ fn a_batch_that_is_too_large_comes_again_in_halves_down_to_one() {
     assert_eq!(lent(&mut ring), [0]);
     assert_eq!(ring.too_large(), 1);
     assert_eq!(lent(&mut ring), [1]);
+}
+
+#[test]
+fn batches_grow_again_once_many_were_taken() {
+    let mut ring = ring_of((0..4).map(|item| (item, 1)));
+    assert_eq!(lent(&mut ring).len(), 4);
+    assert_eq!(ring.too_large(), 0);
+    let mut sizes = Vec::new();
+    for item in 0..40 {
+        let _dropped = ring.push(item, 1);
+        let _dropped = ring.push(item, 1);
+        let _dropped = ring.push(item, 1);
+        let _dropped = ring.push(item, 1);
+        sizes.push(lent(&mut ring).len());
+        ring.delivered();
+    }
+    assert_eq!(sizes[..16], [2; 16]);
+    assert_eq!(sizes[16..], [4; 24]);
 }
 
 #[test]
@@ -136,7 +166,7 @@ proptest! {
                     pushed += 1;
                 }
                 Deed::Lend => {
-                    out = ring.lend().copied().collect();
+                    out = ring.lend(usize::MAX).copied().collect();
                     prop_assert!(out.len() <= LENDS.items);
                 }
                 Deed::Delivered => {

@@ -10,7 +10,10 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceResponse,
 };
-use otlp_delivery::{Outcome, Protocol, Reply, Signal, Target, judge, request};
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use otlp_delivery::{Compression, Outcome, Protocol, Reply, Signal, Target, judge, request};
 use proptest::prelude::*;
 use prost::Message;
 
@@ -275,6 +278,7 @@ fn requests_have_what_each_protocol_asks_for() {
     let own = [("authorization".to_owned(), "Bearer x".to_owned())];
     let target = Target {
         protocol: Protocol::Grpc,
+        compression: Compression::None,
         authority: "collector:4317",
         path: "/custom",
         timeout_millis: 10_000,
@@ -308,6 +312,41 @@ fn requests_have_what_each_protocol_asks_for() {
             .contains(&("content-type", "application/x-protobuf"))
     );
     assert!(!http.headers.iter().any(|(name, _)| *name == "te"));
+}
+
+#[test]
+fn a_compressed_request_says_so_and_holds_the_message() {
+    let message: Vec<u8> = b"inference.requests llama ".repeat(1_000);
+    let target = Target {
+        protocol: Protocol::Grpc,
+        compression: Compression::Gzip,
+        authority: "collector:4317",
+        path: "/v1/metrics",
+        timeout_millis: 10_000,
+        headers: &[],
+        user_agent: "inferometer/0.1.0",
+    };
+    let unpacked = |bytes: &[u8]| {
+        let mut all = Vec::new();
+        GzDecoder::new(bytes).read_to_end(&mut all).unwrap();
+        all
+    };
+    let grpc = request(&target, Signal::Metrics, "10000m", message.clone());
+    assert!(grpc.headers.contains(&("grpc-encoding", "gzip")));
+    let [1, length @ .., _, _, _, _] = *grpc.body.first_chunk::<9>().unwrap() else {
+        panic!("{:?}", grpc.body.first_chunk::<9>());
+    };
+    let packed = grpc.body.get(5..).unwrap();
+    assert_eq!(u32::from_be_bytes(length) as usize, packed.len());
+    assert!(packed.len() < message.len() / 20, "{}", packed.len());
+    assert_eq!(unpacked(packed), message);
+    let http = Target {
+        protocol: Protocol::HttpProtobuf,
+        ..target
+    };
+    let http = request(&http, Signal::Metrics, "10000m", message.clone());
+    assert!(http.headers.contains(&("content-encoding", "gzip")));
+    assert_eq!(unpacked(&http.body), message);
 }
 
 proptest! {

@@ -50,8 +50,8 @@ pub use config::{Config, Labels, Limits, Models, Profiles, Route, Semconv};
 pub use metrics::{HISTOGRAMS, Histogram, MIRRORED_METRICS};
 pub use mistake::{Mistake, Mistakes, Problem};
 pub use push::{
-    Push, PushHistograms, PushMetrics, PushProtocol, PushSpanKind, PushTemporality, PushTraces,
-    Receiver, Secret,
+    Push, PushCompression, PushHistograms, PushMetrics, PushProtocol, PushSpanKind,
+    PushTemporality, PushTraces, Receiver, Secret,
 };
 pub use reference::config_markdown;
 #[cfg(any(test, feature = "schema"))]

@@ -20,6 +20,7 @@ pub struct Push {
 pub struct Receiver {
     cluster: String,
     protocol: PushProtocol,
+    compression: PushCompression,
     authority: String,
     path: String,
     headers: Vec<(String, Secret)>,
@@ -57,6 +58,15 @@ pub enum PushProtocol {
     Grpc,
     /// Protocol buffers over HTTP.
     HttpProtobuf,
+}
+
+/// How requests are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushCompression {
+    /// Not at all.
+    None,
+    /// By gzip.
+    Gzip,
 }
 
 /// What time a point covers.
@@ -260,6 +270,11 @@ impl Receiver {
         self.protocol
     }
 
+    /// How requests are compressed.
+    pub fn compression(&self) -> PushCompression {
+        self.compression
+    }
+
     /// What the receiver is called.
     pub fn authority(&self) -> &str {
         &self.authority
@@ -297,15 +312,20 @@ impl Receiver {
             Some(_) => text(own, "authority"),
             None => either("authority"),
         };
-        let headers = match own.member("headers") {
-            Some(_) => map(own, "headers"),
-            None => map(all, "headers"),
+        // Nor is another receiver to see a key that is for one.
+        let headers = match (own.member("headers"), text(own, "cluster")) {
+            (None, None) => map(all, "headers"),
+            _ => map(own, "headers"),
         };
         Some(Receiver {
             cluster: cluster.to_owned(),
             protocol: match either("protocol") {
                 Some("http/protobuf") => PushProtocol::HttpProtobuf,
                 _ => PushProtocol::Grpc,
+            },
+            compression: match either("compression") {
+                Some("gzip") => PushCompression::Gzip,
+                _ => PushCompression::None,
             },
             authority: authority.map_or_else(|| host_name(cluster), str::to_owned),
             path: text(own, "path").unwrap_or(path).to_owned(),

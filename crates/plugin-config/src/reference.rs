@@ -44,6 +44,11 @@ macro_rules! signal {
                 "The protocol of this signal, where it is another than `push.protocol`.",
             ),
             note(
+                concat!($section, ".compression"),
+                "",
+                "The compression of this signal, where it is another than `push.compression`.",
+            ),
+            note(
                 concat!($section, ".authority"),
                 "",
                 "What this signal's receiver is called. Without it `push.authority`; where this signal has a cluster of its \
@@ -57,7 +62,8 @@ macro_rules! signal {
             note(
                 concat!($section, ".headers"),
                 "",
-                "The headers of this signal, in place of all of `push.headers`.",
+                "The headers of this signal, in place of all of `push.headers`. Where it has a cluster of its own, it has \
+                 these alone.",
             ),
             note(
                 concat!($section, ".timeout"),
@@ -68,7 +74,7 @@ macro_rules! signal {
     };
 }
 
-const SIGNALS: [[Note; 6]; 3] = [
+const SIGNALS: [[Note; 7]; 3] = [
     signal!("push.metrics", "\"/v1/metrics\""),
     signal!("push.traces", "\"/v1/traces\""),
     signal!("push.logs", "\"/v1/logs\""),
@@ -168,6 +174,12 @@ const NOTES: &[Note] = &[
         "How the receiver is spoken to: `grpc` (usually port 4317) or `http/protobuf` (4318).",
     ),
     note(
+        "push.compression",
+        r#""none""#,
+        "How requests are compressed. `gzip` makes them three to ten times smaller, and about as much dearer to make; inside \
+         a cluster `none` is the better choice.",
+    ),
+    note(
         "push.authority",
         "",
         "What the receiver is called in `:authority`. Without it the cluster's name, with `_` for what no host name has.",
@@ -218,6 +230,7 @@ const NOTES: &[Note] = &[
     SIGNALS[0][3],
     SIGNALS[0][4],
     SIGNALS[0][5],
+    SIGNALS[0][6],
     note(
         "push.traces",
         "false",
@@ -264,6 +277,7 @@ const NOTES: &[Note] = &[
     SIGNALS[1][3],
     SIGNALS[1][4],
     SIGNALS[1][5],
+    SIGNALS[1][6],
     note(
         "push.logs",
         "false",
@@ -275,6 +289,7 @@ const NOTES: &[Note] = &[
     SIGNALS[2][3],
     SIGNALS[2][4],
     SIGNALS[2][5],
+    SIGNALS[2][6],
     note(
         "buckets",
         "",

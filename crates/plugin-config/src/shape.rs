@@ -161,6 +161,7 @@ const SCRAPE: &[Key] = &[optional("path", Shape::Text(TextRule::Path))];
 const PUSH: &[Key] = &[
     required("cluster", Shape::Text(TextRule::Cluster)),
     PROTOCOL,
+    COMPRESSION,
     AUTHORITY,
     HEADERS,
     TIMEOUT,
@@ -175,6 +176,7 @@ const PUSH_METRICS: &[Key] = &[
     optional("histograms", Shape::Choice(HISTOGRAM_AGGREGATIONS)),
     CLUSTER,
     PROTOCOL,
+    COMPRESSION,
     AUTHORITY,
     PATH,
     HEADERS,
@@ -192,15 +194,25 @@ const PUSH_TRACES: &[Key] = &[
     ),
     CLUSTER,
     PROTOCOL,
+    COMPRESSION,
     AUTHORITY,
     PATH,
     HEADERS,
     TIMEOUT,
 ];
-const PUSH_LOGS: &[Key] = &[CLUSTER, PROTOCOL, AUTHORITY, PATH, HEADERS, TIMEOUT];
+const PUSH_LOGS: &[Key] = &[
+    CLUSTER,
+    PROTOCOL,
+    COMPRESSION,
+    AUTHORITY,
+    PATH,
+    HEADERS,
+    TIMEOUT,
+];
 // What each signal may have otherwise than the others.
 const CLUSTER: Key = optional("cluster", Shape::Text(TextRule::Cluster));
 const PROTOCOL: Key = optional("protocol", Shape::Choice(PROTOCOLS));
+const COMPRESSION: Key = optional("compression", Shape::Choice(COMPRESSIONS));
 const AUTHORITY: Key = optional("authority", Shape::Text(TextRule::Authority));
 const PATH: Key = optional("path", Shape::Text(TextRule::Path));
 const HEADERS: Key = optional("headers", Shape::Map(&CALL_HEADERS));
@@ -246,6 +258,8 @@ const MIRRORED: Listed = Listed {
 pub(crate) const PROFILES: &[&str] = &["gen_ai", "inference"];
 /// How a receiver can be spoken to, in the words of `OTEL_EXPORTER_OTLP_PROTOCOL`.
 const PROTOCOLS: &[&str] = &["grpc", "http/protobuf"];
+/// The words of `OTEL_EXPORTER_OTLP_COMPRESSION`.
+const COMPRESSIONS: &[&str] = &["none", "gzip"];
 /// The words of `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE` that are known.
 const TEMPORALITIES: &[&str] = &["cumulative", "delta"];
 /// The words of `OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION`.

@@ -241,14 +241,14 @@ fn a_scrape_listener_needs_no_path_and_mirrors_nothing() {
 fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
     let config = config(
         r#"{"push": {
-            "cluster": "outbound|4317||otel.ns.svc", "protocol": "http/protobuf",
+            "cluster": "outbound|4317||otel.ns.svc", "protocol": "http/protobuf", "compression": "gzip",
             "headers": {"authorization": "Bearer hunter2"}, "timeout": "3s", "interval": "1800s",
             "resource": {"service.name": "gateway"},
             "metrics": {
                 "path": "/otlp/v1/metrics", "temporality": "delta", "histograms": "base2_exponential_bucket_histogram"
             },
             "traces": {
-                "cluster": "tempo", "protocol": "grpc", "headers": {"x-key": "hunter2"}, "timeout": "1s", "kind": "server",
+                "cluster": "tempo", "protocol": "grpc", "compression": "none", "headers": {"x-key": "hunter2"}, "timeout": "1s", "kind": "server",
                 "ratio": 0.25, "follow_parent": false, "keep_errors": true, "keep_slower_than": "30s",
                 "baggage": ["tenant", "user.id"]
             },
@@ -266,9 +266,10 @@ fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
             panic!("{receiver:?}")
         };
         format!(
-            "{} {:?} {} {} {name}={} {}ms",
+            "{} {:?} {:?} {} {} {name}={} {}ms",
             receiver.cluster(),
             receiver.protocol(),
+            receiver.compression(),
             receiver.authority(),
             receiver.path(),
             secret.reveal(),
@@ -278,7 +279,7 @@ fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
     let metrics = push.metrics().unwrap();
     assert_eq!(
         shown(metrics.receiver()),
-        "outbound|4317||otel.ns.svc HttpProtobuf outbound_4317__otel.ns.svc /otlp/v1/metrics \
+        "outbound|4317||otel.ns.svc HttpProtobuf Gzip outbound_4317__otel.ns.svc /otlp/v1/metrics \
          authorization=Bearer hunter2 3000ms"
     );
     assert_eq!(metrics.temporality(), PushTemporality::Delta);
@@ -286,7 +287,7 @@ fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
     let traces = push.traces().unwrap();
     assert_eq!(
         shown(traces.receiver()),
-        "tempo Grpc tempo /v1/traces x-key=hunter2 1000ms"
+        "tempo Grpc None tempo /v1/traces x-key=hunter2 1000ms"
     );
     assert_eq!(traces.kind(), Some(PushSpanKind::Server));
     assert_eq!(traces.ratio(), 0.25);
@@ -295,7 +296,7 @@ fn every_key_of_push_reaches_its_accessor_and_no_secret_is_printed() {
     assert_eq!(traces.baggage(), ["tenant", "user.id"]);
     assert_eq!(
         shown(push.logs().unwrap()),
-        "outbound|4317||otel.ns.svc HttpProtobuf loki:4318 /v1/logs authorization=Bearer hunter2 3000ms"
+        "outbound|4317||otel.ns.svc HttpProtobuf Gzip loki:4318 /v1/logs authorization=Bearer hunter2 3000ms"
     );
     assert!(!format!("{config:?} {}", config.summary()).contains("hunter2"));
 

@@ -322,6 +322,12 @@ impl RequestObserver {
         }
     }
 
+    /// How long ago the request ended; nothing where it has not yet.
+    #[must_use]
+    pub const fn nanos_since_end(&self, now: Stamp) -> u64 {
+        self.timeline.nanos_since_end(now)
+    }
+
     /// Closes the request and gives its record: once; every later call gives `None`.
     pub fn close(&mut self, ending: &Ending<'_>, now: Stamp) -> Option<RequestRecord> {
         if self.is_closed {

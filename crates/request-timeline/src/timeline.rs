@@ -117,6 +117,15 @@ impl Timeline {
         }
     }
 
+    /// How long ago the end was; nothing where there was none yet.
+    #[must_use]
+    pub const fn nanos_since_end(&self, now: Stamp) -> u64 {
+        match self.end {
+            Some(end) => now.nanos_since(end),
+            None => 0,
+        }
+    }
+
     /// What came of the stamps so far.
     #[must_use]
     pub fn durations(&self) -> Durations {

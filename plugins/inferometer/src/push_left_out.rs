@@ -56,6 +56,16 @@ impl Pusher {
 /// Nothing is recorded.
 pub(crate) struct Recording;
 
+/// A request that is over, in the other build's words.
+#[expect(dead_code, reason = "the role's other build reads them")]
+pub(crate) struct Recorded<'a> {
+    pub(crate) record: &'a RequestRecord,
+    pub(crate) facts: &'a Facts,
+    pub(crate) model: &'a str,
+    pub(crate) early: Option<&'a Propagated>,
+    pub(crate) ended_ago_nanos: u64,
+}
+
 /// Nothing is kept of a request's headers.
 pub(crate) struct Propagated;
 
@@ -76,15 +86,7 @@ impl Recording {
         None
     }
 
-    pub(crate) fn record(
-        &self,
-        _record: &RequestRecord,
-        _facts: &Facts,
-        _model: &str,
-        _early: Option<&Propagated>,
-        _worker: &mut Worker,
-    ) {
-    }
+    pub(crate) fn record(&self, _recorded: &Recorded<'_>, _worker: &mut Worker) {}
 }
 
 impl Answer {

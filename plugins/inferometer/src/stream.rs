@@ -12,7 +12,7 @@ use request_observer::{Ending, RequestHead, RequestObserver, SkipReason, Stamp};
 use crate::clock;
 use crate::ending::{Facts, Wanted};
 use crate::heads;
-use crate::push::Propagated;
+use crate::push::{Propagated, Recorded};
 use crate::scrape;
 use crate::settings::Settings;
 use crate::worker::{Finished, InFlight, SharedWorker};
@@ -195,6 +195,7 @@ impl Stream {
         };
         let now = self.stamp();
         watched.observer.end(now);
+        let ended_ago_nanos = watched.observer.nanos_since_end(now);
         let facts = if known {
             let labels = settings.config.labels();
             let records = settings.recording.is_on();
@@ -227,10 +228,16 @@ impl Stream {
                     facts: &facts,
                     settings: &settings,
                 });
-                let early = watched.propagated.as_deref();
-                settings
-                    .recording
-                    .record(&record, &facts, &model, early, &mut worker);
+                settings.recording.record(
+                    &Recorded {
+                        record: &record,
+                        facts: &facts,
+                        model: &model,
+                        early: watched.propagated.as_deref(),
+                        ended_ago_nanos,
+                    },
+                    &mut worker,
+                );
             }
             for error in &facts.errors {
                 worker.note::<()>(Err(*error));

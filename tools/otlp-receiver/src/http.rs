@@ -1,5 +1,6 @@
 //! The paths of HTTP.
 
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use bytes::Bytes;
+use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -32,7 +34,10 @@ async fn answer<E: Export>(
     body: Bytes,
 ) -> Response {
     let (_open, behaviour) = books.open(E::SIGNAL);
-    let Ok(request) = E::decode(body) else {
+    let Some(message) = unpacked(&headers, &body) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let Ok(request) = E::decode(message.as_slice()) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let texts = headers
@@ -49,6 +54,19 @@ async fn answer<E: Export>(
     books.take(received);
     let content_type = [(header::CONTENT_TYPE, "application/x-protobuf")];
     (content_type, response.encode_to_vec()).into_response()
+}
+
+/// A body without its compression; nothing where that is another one than it says, or none that is known.
+fn unpacked(headers: &HeaderMap, body: &[u8]) -> Option<Vec<u8>> {
+    match headers.get(header::CONTENT_ENCODING) {
+        None => Some(body.to_vec()),
+        Some(encoding) if encoding == "gzip" => {
+            let mut message = Vec::new();
+            GzDecoder::new(body).read_to_end(&mut message).ok()?;
+            Some(message)
+        }
+        Some(_) => None,
+    }
 }
 
 fn refused(behaviour: &Behaviour) -> Response {

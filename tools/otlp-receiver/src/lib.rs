@@ -16,7 +16,7 @@
 //!
 //! # What this crate does not do
 //!
-//! It verifies no credentials and undoes no compression. Of what it was told to refuse it keeps nothing.
+//! It verifies no credentials, and undoes no compression but gzip. Of what it was told to refuse it keeps nothing.
 
 mod behaviour;
 mod books;

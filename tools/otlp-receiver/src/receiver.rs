@@ -15,6 +15,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::Trac
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::codec::CompressionEncoding;
 use tonic::transport::Server;
 
 use crate::books::{Books, Received};
@@ -91,9 +92,15 @@ impl OtlpReceiver {
         self.grpc = grpc.local_addr()?;
         self.http = http.local_addr()?;
         let service = || Service(Arc::clone(&self.books));
-        let metrics = MetricsServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
-        let traces = TraceServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
-        let logs = LogsServiceServer::new(service()).max_decoding_message_size(MESSAGE_BYTES);
+        let metrics = MetricsServiceServer::new(service())
+            .accept_compressed(CompressionEncoding::Gzip)
+            .max_decoding_message_size(MESSAGE_BYTES);
+        let traces = TraceServiceServer::new(service())
+            .accept_compressed(CompressionEncoding::Gzip)
+            .max_decoding_message_size(MESSAGE_BYTES);
+        let logs = LogsServiceServer::new(service())
+            .accept_compressed(CompressionEncoding::Gzip)
+            .max_decoding_message_size(MESSAGE_BYTES);
         let routes = http::routes(Arc::clone(&self.books));
         running.spawn(async move {
             let server = Server::builder()

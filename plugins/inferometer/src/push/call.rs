@@ -1,8 +1,10 @@
 //! Calls to a receiver, and their answers.
 
 use hostcalls::{Body, HeaderPairs, Headers, HostError, HttpRequest, LogLevel};
-use otlp_delivery::{Outcome, Protocol, Reply, Signal, Target, Verdict, judge, request};
-use plugin_config::{PushProtocol, Receiver};
+use otlp_delivery::{
+    Compression, Outcome, Protocol, Reply, Signal, Target, Verdict, judge, request,
+};
+use plugin_config::{PushCompression, PushProtocol, Receiver};
 
 use super::target::SCOPE;
 use crate::worker::Worker;
@@ -11,10 +13,14 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// The largest answer that is read; a receiver's is a few bytes.
 const ANSWER_BYTES: usize = 64 * 1024;
 
+/// How many bytes are compressed at once.
+const COMPRESSED_AT_ONCE: usize = 64 << 10;
+
 /// A receiver, as calls need it.
 pub(crate) struct Destination {
     receiver: Receiver,
     protocol: Protocol,
+    compression: Compression,
     headers: Vec<(String, String)>,
     user_agent: String,
 }
@@ -28,11 +34,23 @@ impl Destination {
                 PushProtocol::Grpc => Protocol::Grpc,
                 PushProtocol::HttpProtobuf => Protocol::HttpProtobuf,
             },
+            compression: match receiver.compression() {
+                PushCompression::None => Compression::None,
+                PushCompression::Gzip => Compression::Gzip,
+            },
             headers: headers
                 .map(|(name, value)| (name.clone(), value.reveal().to_owned()))
                 .collect(),
             user_agent: format!("{SCOPE}/{}", metric_catalog::VERSION),
             receiver: receiver.clone(),
+        }
+    }
+
+    /// The most bytes of a request, so that compressing it takes no longer than another step.
+    pub(crate) fn most_bytes(&self) -> usize {
+        match self.compression {
+            Compression::None => usize::MAX,
+            Compression::Gzip => COMPRESSED_AT_ONCE,
         }
     }
 
@@ -47,6 +65,7 @@ impl Destination {
     fn send(&self, signal: Signal, message: Vec<u8>) -> Result<u32, HostError> {
         let to = Target {
             protocol: self.protocol,
+            compression: self.compression,
             authority: self.receiver.authority(),
             path: self.receiver.path(),
             timeout_millis: self.receiver.timeout_millis(),
@@ -118,6 +137,8 @@ struct Sent {
     root: u32,
     token: u32,
     at_nanos: u64,
+    /// How long its answer may take.
+    patience_nanos: u64,
 }
 
 /// The calls of one signal: one is in flight at most.
@@ -170,14 +191,16 @@ impl Line {
             root,
             token,
             at_nanos,
+            patience_nanos: to.call_nanos(worker),
         });
         Ok(())
     }
 
     /// What it means that the proxy has not answered in the time that it was given, where it has not.
-    pub(crate) fn overdue(&self, to: &Destination, worker: &mut Worker) -> Option<Verdict> {
-        let waited = worker.now_nanos().saturating_sub(self.sent?.at_nanos);
-        (waited > to.call_nanos(worker))
+    pub(crate) fn overdue(&self, worker: &mut Worker) -> Option<Verdict> {
+        let sent = self.sent?;
+        let waited = worker.now_nanos().saturating_sub(sent.at_nanos);
+        (waited > sent.patience_nanos)
             .then(|| Verdict::again(Outcome::Timeout, None, "the proxy never answered"))
     }
 

@@ -76,29 +76,31 @@ impl ItemPusher {
             return;
         };
         if self.line.is_busy() {
-            if let Some(verdict) = self.line.overdue(to, worker) {
+            if let Some(verdict) = self.line.overdue(worker) {
                 self.ended(to, &verdict, worker);
             }
             return;
         }
         let is_due = self.pace.is_due(worker.now_nanos(), random_number);
-        let has_batch = self.ring.has_batch() && self.pace.failures() == 0;
+        let has_batch = self.ring.has_batch(to.most_bytes()) && self.pace.failures() == 0;
         if (is_due || has_batch) && !self.ring.is_empty() {
             self.send(root, target, to, worker);
         }
     }
 
-    /// Takes the answer to the call of a root; as long as batches are full, one follows the other.
+    /// Takes the answer to the call of a root; as long as batches are full and it is the one that sends, one follows the
+    /// other.
     pub(crate) fn answered(
         &mut self,
         root: u32,
         target: &PushTarget,
         to: &Destination,
         verdict: &Verdict,
+        is_sender: bool,
         worker: &mut Worker,
     ) {
         self.ended(to, verdict, worker);
-        if verdict.is_taken() && self.ring.has_batch() {
+        if is_sender && verdict.is_taken() && self.ring.has_batch(to.most_bytes()) {
             self.send(root, target, to, worker);
         }
     }
@@ -109,7 +111,7 @@ impl ItemPusher {
             // The shared data may be readable at the next tick.
             return;
         };
-        let message = sender.request_of(self.ring.lend());
+        let message = sender.request_of(self.ring.lend(to.most_bytes()));
         if let Err(verdict) = self.line.send(root, to, message, worker) {
             self.ended(to, &verdict, worker);
         }

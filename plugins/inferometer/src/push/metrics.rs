@@ -28,6 +28,10 @@ pub(crate) struct MetricsPusher {
     bounds: Bounds,
     /// The time of what was delivered last; what was measured before it has had its exemplars.
     delivered_unix_nanos: u64,
+    /// The root that began the export.
+    sender: Option<u32>,
+    /// When the lease was renewed last.
+    renewed_nanos: u64,
     /// Whether the lease is left to others until the next call is due.
     stands_back: bool,
 }
@@ -46,6 +50,8 @@ impl MetricsPusher {
             unsent: None,
             bounds: Bounds::default(),
             delivered_unix_nanos: 0,
+            sender: None,
+            renewed_nanos: 0,
             stands_back: false,
         }
     }
@@ -84,12 +90,22 @@ impl MetricsPusher {
         let now = worker.now_nanos();
         let (_, target) = targets;
         if self.line.is_busy() {
-            if let Some(verdict) = self.line.overdue(&target.destination, worker) {
+            if let Some(verdict) = self.line.overdue(worker) {
                 self.ended(target, &verdict, worker);
             }
             return;
         }
-        if (self.export.is_none() || self.unsent.is_some()) && !self.begin(target, now, worker) {
+        if self.sender.replace(root) != Some(root) {
+            // What another configuration has begun is not for this one's receiver.
+            self.forget();
+            self.bounds = Bounds::default();
+        }
+        if self.export.is_none() || self.unsent.is_some() {
+            if !self.begin(target, now, worker) {
+                return;
+            }
+        } else if !self.still_holds(target, now, worker) {
+            self.forget();
             return;
         }
         let worked = match self.unsent.take() {
@@ -116,7 +132,15 @@ impl MetricsPusher {
             self.stands_back = false;
         }
         // The lease is kept between calls too, so that one worker stays the sender, and waits for all where it has to.
-        if self.stands_back || !self.holds(target, worker) || !is_due {
+        if self.stands_back {
+            return false;
+        }
+        if !self.holds(target, worker) {
+            // Whoever holds it now sends what this one has begun to.
+            self.forget();
+            return false;
+        }
+        if !is_due {
             return false;
         }
         if self.export.is_none() {
@@ -125,6 +149,12 @@ impl MetricsPusher {
             self.export = worker.note(export);
         }
         self.export.is_some()
+    }
+
+    /// Whether the lease is held while an export is made, which may take longer than its term.
+    fn still_holds(&mut self, target: &MetricsTarget, now: u64, worker: &mut Worker) -> bool {
+        let term = target.destination.call_nanos(worker);
+        now.saturating_sub(self.renewed_nanos) < term / 2 || self.holds(target, worker)
     }
 
     /// Takes or renews the lease for as long as a call may take, and two ticks more.
@@ -137,6 +167,7 @@ impl MetricsPusher {
             nanos_a_rank: tick.saturating_mul(2),
         };
         let until = now.saturating_add(target.destination.call_nanos(worker));
+        self.renewed_nanos = now;
         let held = self.lease.hold(now, until, wait, &mut HostData);
         worker.note(held) == Some(Held::Mine)
     }
@@ -155,7 +186,14 @@ impl MetricsPusher {
         // Other workers tell theirs a tick later.
         let late = u64::from(worker.tick_period_millis()).saturating_mul(2 * NANOS_PER_MILLI);
         let since = self.delivered_unix_nanos.saturating_sub(late);
-        match export.step(all, target, self.bounds, since)? {
+        let bounds = Bounds {
+            request_bytes: self
+                .bounds
+                .request_bytes
+                .min(target.destination.most_bytes()),
+            ..self.bounds
+        };
+        match export.step(all, target, bounds, since)? {
             Progress::More => {}
             Progress::Request(bytes) => {
                 if self.holds(target, worker) {
@@ -200,6 +238,13 @@ impl MetricsPusher {
         }
         self.pace
             .ended(worker.now_nanos(), verdict, random_number());
+        let goes_on = target.temporality == Temporality::Delta
+            && !verdict.may_retry()
+            && verdict.outcome != Outcome::TooLarge;
+        if goes_on {
+            // What is refused for good would be refused again; what comes after it need not be.
+            return;
+        }
         if self.unsent.is_none() {
             // A later export brings what this one has not, and more.
             self.forget();
@@ -207,6 +252,7 @@ impl MetricsPusher {
         if verdict.outcome == Outcome::NoCluster {
             // Another thread may know it.
             self.stands_back = true;
+            self.forget();
             let released = self.lease.release(&mut HostData);
             worker.note(released);
         }

@@ -21,4 +21,4 @@ mod target;
 
 pub(crate) use call::Answer;
 pub(crate) use pusher::{SharedPusher, of_this_machine};
-pub(crate) use recording::{Propagated, Recording};
+pub(crate) use recording::{Propagated, Recorded, Recording};

@@ -62,15 +62,12 @@ impl Pusher {
         // Whoever configures a root sets its ticks too.
         self.quick_roots.retain(|other| *other != root);
         if let Some(target) = config.and_then(PushTarget::of) {
-            let interval = u64::from(target.interval_millis).saturating_mul(NANOS_PER_MILLI);
-            self.metrics.set_interval(interval);
-            self.traces.set_interval(interval);
-            self.logs.set_interval(interval);
             self.targets.push((root, target));
         }
         if had_some {
             self.retire_unsent(worker);
         }
+        self.set_intervals();
     }
 
     /// A root of this machine has ended; the host cancels its calls.
@@ -81,6 +78,25 @@ impl Pusher {
         self.traces.root_ended(root);
         self.logs.root_ended(root);
         self.retire_unsent(worker);
+        self.set_intervals();
+    }
+
+    /// Each signal goes at the pace of the root that sends it.
+    fn set_intervals(&mut self) {
+        let interval = |signal| {
+            let (_, target) = self.sender_of(signal)?;
+            Some(u64::from(target.interval_millis).saturating_mul(NANOS_PER_MILLI))
+        };
+        let [metrics, traces, logs] = [Signal::Metrics, Signal::Traces, Signal::Logs].map(interval);
+        if let Some(nanos) = metrics {
+            self.metrics.set_interval(nanos);
+        }
+        if let Some(nanos) = traces {
+            self.traces.set_interval(nanos);
+        }
+        if let Some(nanos) = logs {
+            self.logs.set_interval(nanos);
+        }
     }
 
     /// Gives up what no root sends any more.
@@ -149,15 +165,17 @@ impl Pusher {
             self.set_ticks(root, worker);
             return;
         }
-        for (signal, items) in [
-            (Signal::Traces, &mut self.traces),
-            (Signal::Logs, &mut self.logs),
+        let sends = |signal| self.sends(root, signal).is_some();
+        let [sends_traces, sends_logs] = [Signal::Traces, Signal::Logs].map(sends);
+        for (signal, is_sender, items) in [
+            (Signal::Traces, sends_traces, &mut self.traces),
+            (Signal::Logs, sends_logs, &mut self.logs),
         ] {
             if items.awaits(root, token)
                 && let Some(to) = target.destination(signal)
             {
                 let verdict = Line::verdict(to, answer, worker);
-                items.answered(root, &target, to, &verdict, worker);
+                items.answered(root, &target, to, &verdict, is_sender, worker);
                 return;
             }
         }

@@ -2,7 +2,8 @@
 
 use hostcalls::HeaderPairs;
 use inference_span::{
-    Kept, Sampler, Semconv, SpanFacts, SpanIdentity, SpanKind, SpanLabels, TraceContext, baggage,
+    Kept, Sampler, Semconv, SpanFacts, SpanIdentity, SpanKind, SpanLabels, Text, TraceContext,
+    baggage,
 };
 use otlp_encoding::{Exemplar, Item};
 use plugin_config::{Config, Push, PushSpanKind, PushTraces};
@@ -35,38 +36,22 @@ struct Traces {
 }
 
 /// What a request's headers say of the trace that it belongs to.
-#[derive(Default)]
 pub(crate) struct Propagated {
-    traceparent: Vec<u8>,
-    tracestate: Vec<u8>,
-    baggage: Vec<u8>,
+    parent: Option<TraceContext>,
+    /// The values that become attributes.
+    baggage: Vec<(String, Text)>,
 }
 
-impl Propagated {
-    /// Reads them. A header that comes more than once is one list, as everywhere in HTTP.
-    fn read(headers: &HeaderPairs) -> Propagated {
-        let mut read = Propagated::default();
-        for (name, value) in headers {
-            let place = match name {
-                b"traceparent" => &mut read.traceparent,
-                b"tracestate" => &mut read.tracestate,
-                b"baggage" => &mut read.baggage,
-                _ => continue,
-            };
-            if place.len().saturating_add(value.len()) > HEADER_BYTES {
-                continue;
-            }
-            if !place.is_empty() {
-                place.push(b',');
-            }
-            place.extend(value);
-        }
-        read
-    }
-
-    fn context(&self) -> Option<TraceContext> {
-        TraceContext::parse(&self.traceparent, &self.tracestate).ok()
-    }
+/// A request that is over.
+pub(crate) struct Recorded<'a> {
+    pub(crate) record: &'a RequestRecord,
+    pub(crate) facts: &'a Facts,
+    /// The model as labels show it.
+    pub(crate) model: &'a str,
+    /// What the request's headers said when it came.
+    pub(crate) early: Option<&'a Propagated>,
+    /// A proxy may tell of the end long after the last byte has passed.
+    pub(crate) ended_ago_nanos: u64,
 }
 
 impl Recording {
@@ -91,28 +76,62 @@ impl Recording {
 
     /// Keeps what a request's headers say of its trace, for a request whose end brings no headers.
     pub(crate) fn propagated(&self, headers: &HeaderPairs) -> Option<Box<Propagated>> {
-        self.is_on().then(|| Box::new(Propagated::read(headers)))
+        self.is_on().then(|| Box::new(self.read(headers)))
     }
 
-    /// Records a request that is over. `model` is what labels show; `early` is what its headers said when it came.
-    pub(crate) fn record(
-        &self,
-        record: &RequestRecord,
-        facts: &Facts,
-        model: &str,
-        early: Option<&Propagated>,
-        worker: &mut Worker,
-    ) {
+    /// Reads them. A header that comes more than once is one list, as everywhere in HTTP.
+    fn read(&self, headers: &HeaderPairs) -> Propagated {
+        let joined = |wanted: &[u8]| {
+            let mut joined: Vec<u8> = Vec::new();
+            for (name, value) in headers {
+                let room = HEADER_BYTES.saturating_sub(joined.len());
+                if name == wanted && value.len() < room {
+                    if !joined.is_empty() {
+                        joined.push(b',');
+                    }
+                    joined.extend(value);
+                }
+            }
+            joined
+        };
+        let follows = self
+            .traces
+            .as_ref()
+            .is_none_or(|traces| traces.follow_parent);
+        let keys = self.traces.as_ref().map(|traces| traces.baggage.as_slice());
+        let keys = keys.unwrap_or_default();
+        let mut read = Propagated {
+            parent: None,
+            baggage: Vec::new(),
+        };
+        if follows {
+            let parent = TraceContext::parse(&joined(b"traceparent"), &joined(b"tracestate"));
+            read.parent = parent.ok();
+        }
+        if !keys.is_empty() {
+            let header = joined(b"baggage");
+            let found = baggage(&header, keys);
+            read.baggage = found.map(|(key, value)| (key.to_owned(), value)).collect();
+        }
+        read
+    }
+
+    /// Records a request that is over.
+    pub(crate) fn record(&self, recorded: &Recorded<'_>, worker: &mut Worker) {
+        let Recorded { record, facts, .. } = *recorded;
         if !self.is_on() || record.purpose != Purpose::Client {
             return;
         }
         // If the proxy traces, its own span stands in the headers that went to the upstream, and is the better parent.
-        let late = Propagated::read(&facts.request_headers);
-        let propagated = match early {
-            Some(early) if late.context().is_none() => early,
+        let late = self.read(&facts.request_headers);
+        let propagated = match recorded.early {
+            Some(early) if late.parent.is_none() => early,
             _ => &late,
         };
-        let identity = self.identity(propagated);
+        let identity = match &propagated.parent {
+            Some(parent) => SpanIdentity::child_of(parent, random()),
+            None => SpanIdentity::root(random()),
+        };
         let traces = self.traces.as_ref();
         let kept = traces.and_then(|traces| traces.sampler.decide(&identity, record));
         let is_logged = self.logs && record.error_type.is_some();
@@ -120,16 +139,17 @@ impl Recording {
             return;
         }
         let wall = hostcalls::wall_nanos();
-        let keys = traces.map(|traces| traces.baggage.as_slice());
-        let baggage: Vec<_> = baggage(&propagated.baggage, keys.unwrap_or_default()).collect();
+        let wall = worker.note(wall).unwrap_or_default();
+        let pairs = propagated.baggage.iter();
+        let baggage: Vec<_> = pairs.map(|(key, value)| (key.as_str(), *value)).collect();
         let (address, port) = facts.server().unzip();
         let span_facts = SpanFacts {
             record,
             identity: &identity,
             kind: self.kind(worker),
-            ended_at_unix_nanos: worker.note(wall).unwrap_or_default(),
+            ended_at_unix_nanos: wall.saturating_sub(recorded.ended_ago_nanos),
             labels: SpanLabels {
-                model,
+                model: recorded.model,
                 provider: &self.provider,
                 server_address: address,
                 server_port: port.and_then(|port| port.parse().ok()),
@@ -154,17 +174,6 @@ impl Recording {
                 pusher.record_log(Item::log(log), worker);
             }
         };
-    }
-
-    fn identity(&self, propagated: &Propagated) -> SpanIdentity {
-        let follows = self
-            .traces
-            .as_ref()
-            .is_none_or(|traces| traces.follow_parent);
-        match propagated.context().filter(|_| follows) {
-            Some(parent) => SpanIdentity::child_of(&parent, random()),
-            None => SpanIdentity::root(random()),
-        }
     }
 
     /// Where nothing else is said, whoever answers for the workload beside it is a server, whoever asks for it a client.
