@@ -9,7 +9,9 @@
 pub mod capture_facts;
 pub mod capture_replay;
 pub mod captures;
+pub mod collector_checks;
 pub mod envoy_rig;
+mod foreign_program;
 pub mod go_program;
 pub mod http1_message;
 pub mod http2_lines;

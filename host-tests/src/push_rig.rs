@@ -13,13 +13,14 @@ use crate::envoy_rig::{EnvoyRig, RigPlan, say, with_tick};
 use crate::metric_assert::Exposition;
 use crate::module::built_module;
 use crate::otlp_ledger::{Ledger, with_plain_bounds};
+use crate::real_collector::Collector;
 use crate::scripted_upstream::{Script, ScriptedUpstream};
 use crate::test_client::{Ask, Http1Client};
 
 /// How long what was pushed may take to arrive, back-offs of a receiver that was away included.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// What the environment of the bootstrap's service calls it.
-pub const SERVICE_NAME: &str = "told-by-the-environment";
+/// What the bootstrap's service calls itself: its environment says so, and its configuration where it is not alone.
+pub const SERVICE: &str = "service-of-the-bootstrap";
 /// How many requests are under way at once.
 const CLIENTS: usize = 16;
 
@@ -29,6 +30,8 @@ pub struct PushRig {
     pub rig: EnvoyRig,
     /// What each request has of headers, by its number.
     pub headers: fn(u32) -> Vec<(&'static str, String)>,
+    /// What stands between it and a receiver of the test's, and ends with it.
+    pub collector: Option<Collector>,
     upstream: ScriptedUpstream,
     sent: u32,
 }
@@ -63,27 +66,39 @@ impl PushRig {
         Ok(PushRig {
             rig,
             headers: |_| Vec::new(),
+            collector: None,
             upstream,
             sent: 0,
         })
     }
 
-    /// Starts one whose listeners do not push: a service of the bootstrap does, of which there is one in the process.
+    /// Starts one with a service of the bootstrap that pushes, of which there is one in the process. Its listeners push
+    /// as well, or do not.
     ///
     /// # Errors
     ///
     /// When there is no Envoy, or it does not serve.
-    pub async fn start_with_service(push: &Value, receiver: SocketAddr) -> Result<PushRig> {
+    pub async fn start_with_service(
+        push: &Value,
+        listeners_push: bool,
+        receiver: SocketAddr,
+    ) -> Result<PushRig> {
         let upstream = ScriptedUpstream::http1().await?;
         let mut options = options(2, push, &upstream, receiver)?;
-        let plan = RigPlan {
-            dynamic_listeners: true,
-            ..RigPlan::default()
-        };
-        options.listeners = plan.listeners(built_module()?);
+        if !listeners_push {
+            let plan = RigPlan {
+                dynamic_listeners: true,
+                ..RigPlan::default()
+            };
+            options.listeners = plan.listeners(built_module()?);
+        }
         let mut pushing = observing(push);
         if let Some(members) = pushing.as_object_mut() {
             members.insert("observe".to_owned(), json!(false));
+        }
+        if listeners_push && let Some(Value::Object(members)) = pushing.get_mut("push") {
+            // Its machine may be the one that a listener has made, with the listener's environment.
+            members.insert("resource".to_owned(), json!({"service.name": SERVICE}));
         }
         let service = bootstrap_service(&built_module()?, &with_tick(&pushing));
         let extensions = json!([service]);
@@ -94,6 +109,7 @@ impl PushRig {
         Ok(PushRig {
             rig,
             headers: |_| Vec::new(),
+            collector: None,
             upstream,
             sent: 0,
         })
@@ -226,7 +242,7 @@ fn bootstrap_service(module: &Path, configuration: &str) -> Value {
                     "runtime": "envoy.wasm.runtime.v8",
                     "code": {"local": {"filename": module}},
                     "environment_variables": {
-                        "key_values": {"OTEL_SERVICE_NAME": SERVICE_NAME},
+                        "key_values": {"OTEL_SERVICE_NAME": SERVICE},
                     },
                 },
                 "configuration": {

@@ -1,33 +1,44 @@
-//! A real OpenTelemetry Collector, built from its Go modules, which sends on what it gets to a receiver of the test's.
+//! Real collectors, which send on what they get to a receiver of the test's: the OpenTelemetry Collector, built from its
+//! Go modules, and Rotel, which Python's index has as a package.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use envoy_harness::python_venv;
 
-use crate::go_program::{GoProgram, built, free_address, home, install, run};
+use crate::envoy_rig::say;
+use crate::foreign_program::{ForeignProgram, free_address, home};
+use crate::go_program::{built, install, run};
+use crate::module::workspace_root;
 
-/// The release; its modules go by the same number.
+/// The collector's release; its modules go by the same number.
 const VERSION: &str = "v0.165.0";
+
+/// Rotel's release.
+const ROTEL: &str = "rotel==0.0.1a15";
 
 /// A running collector. It ends with this value.
 #[derive(Debug)]
 pub struct Collector {
+    /// Which, and of what version.
+    pub name: String,
     /// Where it takes OTLP over gRPC.
     pub grpc: SocketAddr,
     /// Where it takes OTLP over HTTP.
     pub http: SocketAddr,
-    _program: GoProgram,
+    _program: ForeignProgram,
 }
 
 impl Collector {
-    /// Starts one that sends all metrics on to `sink`, over HTTP. It is built first where that has not been done.
+    /// Starts the OpenTelemetry Collector, which sends all on to `sink`, over HTTP. It is built first where that has
+    /// not been done.
     ///
     /// # Errors
     ///
     /// When it cannot be built or does not start; its log is in the message.
-    pub fn start(sink: SocketAddr) -> Result<Collector> {
+    pub fn opentelemetry(sink: SocketAddr) -> Result<Collector> {
         let home = home("otel-collector", VERSION)?;
         let program = program(&home)?;
         let [grpc, http] = [free_address()?, free_address()?];
@@ -37,11 +48,53 @@ impl Collector {
         command.arg("--config").arg(&configuration);
         let log = home.join(format!("{}.log", grpc.port()));
         Ok(Collector {
+            name: format!("an OpenTelemetry Collector {VERSION}"),
             grpc,
             http,
-            _program: GoProgram::start(&mut command, &log, &[grpc, http])?,
+            _program: ForeignProgram::start(&mut command, &log, &[grpc, http])?,
         })
     }
+
+    /// Starts Rotel, which sends all on to `sink`, over HTTP. It is fetched first where that has not been done.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be had or does not start; its log is in the message.
+    pub fn rotel(sink: SocketAddr) -> Result<Collector> {
+        let tools = workspace_root().join("target/tools");
+        let environment = python_venv::ensure(&tools, &ROTEL.replace("==", "-"), ROTEL, &mut say)?;
+        let [grpc, http] = [free_address()?, free_address()?];
+        let files = home("rotel-runs", "logs")?;
+        let mut command = Command::new(rotel_program(&environment)?);
+        command
+            .args(["start", "--exporter", "otlp"])
+            .args(["--otlp-exporter-protocol", "http"])
+            .args(["--otlp-exporter-compression", "none"])
+            .arg(format!("--otlp-exporter-endpoint=http://{sink}"))
+            .arg(format!("--otlp-grpc-endpoint={grpc}"))
+            .arg(format!("--otlp-http-endpoint={http}"))
+            .arg("--pid-file")
+            .arg(files.join(format!("{}.pid", grpc.port())));
+        let log = files.join(format!("{}.log", grpc.port()));
+        Ok(Collector {
+            name: ROTEL.replace("==", " "),
+            grpc,
+            http,
+            _program: ForeignProgram::start(&mut command, &log, &[grpc, http])?,
+        })
+    }
+}
+
+/// The program in Rotel's package, wherever this Python keeps its packages.
+fn rotel_program(environment: &Path) -> Result<PathBuf> {
+    let script =
+        "import rotel, pathlib; print(pathlib.Path(rotel.__file__).with_name('rotel-agent'))";
+    let output = Command::new(python_venv::interpreter(environment))
+        .args(["-c", script])
+        .output()
+        .context("cannot run Python")?;
+    let path = String::from_utf8(output.stdout)?;
+    Ok(PathBuf::from(path.trim_end()))
 }
 
 fn configured(grpc: SocketAddr, http: SocketAddr, sink: SocketAddr) -> String {
@@ -57,6 +110,8 @@ service:
   telemetry: {{metrics: {{level: none}}}}
   pipelines:
     metrics: {{receivers: [otlp], exporters: [otlp_http]}}
+    traces: {{receivers: [otlp], exporters: [otlp_http]}}
+    logs: {{receivers: [otlp], exporters: [otlp_http]}}
 "
     )
 }

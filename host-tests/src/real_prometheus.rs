@@ -7,7 +7,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::go_program::{GoProgram, built, free_address, home, install};
+use crate::foreign_program::{ForeignProgram, free_address, home};
+use crate::go_program::{built, install};
 use crate::metric_assert::{Exposition, Sample};
 use crate::test_client::{Ask, Http1Client};
 
@@ -21,7 +22,7 @@ pub const METRICS_PATH: &str = "/api/v1/otlp/v1/metrics";
 pub struct Prometheus {
     /// Where it listens.
     pub address: SocketAddr,
-    _program: GoProgram,
+    _program: ForeignProgram,
     _data: tempfile::TempDir,
 }
 
@@ -54,7 +55,7 @@ impl Prometheus {
         let log = home.join(format!("{}.log", address.port()));
         Ok(Prometheus {
             address,
-            _program: GoProgram::start(&mut command, &log, &[address])?,
+            _program: ForeignProgram::start(&mut command, &log, &[address])?,
             _data: data,
         })
     }

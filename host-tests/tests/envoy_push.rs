@@ -10,10 +10,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use envoy_harness::{HttpFilter, WasmPlugin};
+use host_tests::collector_checks::{log_records_of, spans_when};
 use host_tests::envoy_rig::{say, with_tick};
 use host_tests::module::built_module;
 use host_tests::otlp_ledger::attributes;
-use host_tests::push_rig::{PushRig, SERVICE_NAME, is_grpc, observing};
+use host_tests::push_rig::{PushRig, SERVICE, is_grpc, observing};
 use host_tests::span_checks::{log_complaints, span_complaints};
 use opentelemetry_proto::tonic::metrics::v1::{Exemplar, metric::Data};
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind};
@@ -160,16 +161,7 @@ async fn spans_and_log_records_arrive_once_each_under_their_callers() {
     }
     receiver.resume().unwrap();
     pushing.fail().await.unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    let spans = loop {
-        let spans = spans_of(&receiver);
-        if spans.len() > REQUESTS as usize && !receiver.logs().is_empty() {
-            break spans;
-        }
-        let count = spans.len();
-        assert!(Instant::now() < deadline, "{count} spans");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
+    let spans = spans_when(&receiver, REQUESTS as usize + 1).await.unwrap();
     let ledger = pushing.delivered(&receiver).await.unwrap();
     pushing.check(&ledger).await.unwrap();
     let mut numbers = BTreeSet::new();
@@ -198,13 +190,7 @@ async fn spans_and_log_records_arrive_once_each_under_their_callers() {
         let span = spans.iter().find(is_its).unwrap();
         assert_eq!(span.trace_id, exemplar.trace_id);
     }
-    let logs: Vec<_> = receiver
-        .logs()
-        .into_iter()
-        .flat_map(|received| received.request.resource_logs)
-        .flat_map(|resource| resource.scope_logs)
-        .flat_map(|scope| scope.log_records)
-        .collect();
+    let logs = log_records_of(&receiver);
     assert_eq!(logs.len(), 1, "{logs:?}");
     assert_eq!(log_complaints(&logs[0], &["tenant"]), [] as [String; 0]);
     let failed = spans.iter().find(|span| span.status.is_some()).unwrap();
@@ -232,30 +218,44 @@ fn exemplars_of(receiver: &OtlpReceiver) -> Vec<Exemplar> {
         .collect()
 }
 
-fn spans_of(receiver: &OtlpReceiver) -> Vec<Span> {
-    let requests = receiver.traces().into_iter();
-    requests
-        .flat_map(|received| received.request.resource_spans)
-        .flat_map(|resource| resource.scope_spans)
-        .flat_map(|scope| scope.spans)
-        .collect()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_of_the_bootstrap_sends_what_the_workers_count() {
-    let receiver = OtlpReceiver::start().unwrap();
-    let mut pushing = PushRig::start_with_service(&json!({}), receiver.grpc())
-        .await
-        .unwrap();
-    pushing.serve(50).await.unwrap();
-    let ledger = pushing.delivered(&receiver).await.unwrap();
-    pushing.check(&ledger).await.unwrap();
-    assert_eq!(receiver.most_open(Signal::Metrics), 1);
-    let resource = receiver.metrics()[0].request.resource_metrics[0]
-        .resource
-        .clone();
-    let resource = attributes(&resource.unwrap().attributes);
-    assert_eq!(resource["service.name"], SERVICE_NAME);
-    assert_eq!(resource["envoy.node.id"], "inferometer");
-    pushing.rig.stop().await.unwrap();
+    for listeners_push in [false, true] {
+        let receiver = OtlpReceiver::start().unwrap();
+        let to = receiver.grpc();
+        let mut pushing = PushRig::start_with_service(&json!({}), listeners_push, to)
+            .await
+            .unwrap();
+        pushing.serve(50).await.unwrap();
+        let ledger = pushing.delivered(&receiver).await.unwrap();
+        pushing.check(&ledger).await.unwrap();
+        assert_eq!(receiver.most_open(Signal::Metrics), 1);
+        // A worker may have sent before the service was there; once it is, no worker does.
+        let deadline = Instant::now() + PATIENCE;
+        let senders = loop {
+            let senders = senders(&receiver);
+            if senders.last().is_some_and(|last| last == SERVICE) || Instant::now() > deadline {
+                break senders;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        assert_eq!(senders.last().unwrap(), SERVICE, "{senders:?}");
+        let most = 1 + usize::from(listeners_push);
+        assert!(senders.len() <= most, "{senders:?}");
+        say(&format!("sent by {senders:?}"));
+        pushing.rig.stop().await.unwrap();
+    }
+}
+
+/// The services that the requests of metrics name as their senders, one after the other.
+fn senders(receiver: &OtlpReceiver) -> Vec<String> {
+    let names = receiver.metrics().into_iter().map(|received| {
+        let resource = received.request.resource_metrics[0].resource.clone();
+        let resource = attributes(&resource.unwrap().attributes);
+        assert_eq!(resource["envoy.node.id"], "inferometer");
+        resource["service.name"].clone()
+    });
+    let mut names: Vec<String> = names.collect();
+    names.dedup();
+    names
 }

@@ -20,7 +20,7 @@ pub enum Held {
 ///
 /// Candidates have a rank; the lowest number is preferred. A free lease is taken at once by rank 0, and later by
 /// the others, so that the preferred come first. A holder that a better candidate wants to follow lets go when it next
-/// renews.
+/// renews, and for one term the lease is the better one's alone.
 #[derive(Debug)]
 pub struct Lease {
     key: &'static str,
@@ -89,8 +89,8 @@ impl Lease {
             expires_at: until_nanos,
         };
         match value {
-            Some(value) if value.holder == self.candidate => {
-                if value.wanted < wait.rank && value.expires_at > now_nanos {
+            Some(value) if value.holder == self.candidate && value.expires_at > 0 => {
+                if value.wanted < wait.rank {
                     self.release(data)?;
                     return Ok(Held::NotMine);
                 }
@@ -106,7 +106,12 @@ impl Lease {
             }
             _ => {
                 let since = *self.free_since.get_or_insert(now_nanos);
-                let patience = wait.nanos_a_rank.saturating_mul(u64::from(wait.rank));
+                let mut patience = wait.nanos_a_rank.saturating_mul(u64::from(wait.rank));
+                let is_wanted = |value: Value| value.wanted < value.rank.min(wait.rank);
+                if value.is_some_and(is_wanted) {
+                    // Whoever asked for it may look but once in a term.
+                    patience = patience.max(until_nanos.saturating_sub(now_nanos));
+                }
                 if now_nanos.saturating_sub(since) < patience {
                     return Ok(Held::NotMine);
                 }

@@ -26,7 +26,8 @@
 //!
 //! - Messages of receivers are cut at 256 bytes, their control characters replaced.
 //! - A receiver can ask for a pause of at most five minutes.
-//! - Answers of more than one gRPC message, or compressed ones, count as unreadable.
+//! - Answers of more than one gRPC message count as unreadable, and so do those in a coding that `body-decompression`
+//!   does not know.
 
 mod backoff;
 mod grpc_status;

@@ -1,5 +1,9 @@
 //! What an answer means.
 
+use std::borrow::Cow;
+
+use body_decompression::{Budget, Coding, Decompressor, Limits};
+
 use crate::grpc_status::{self, LONGEST_PAUSE_NANOS, code_of_http};
 use crate::outcome::{Outcome, Verdict};
 use crate::partial_success;
@@ -32,8 +36,8 @@ fn judge_grpc(status: u16, reply: &Reply<'_>) -> Verdict {
     let code = reply.number("grpc-status");
     let message = reply.text("grpc-message");
     match code {
-        Some(0) => match unframed(reply.body) {
-            Some(message) => partial_success::verdict(message),
+        Some(0) => match reply.grpc_message() {
+            Some(message) => partial_success::verdict(&message),
             None => partial_success::unreadable(),
         },
         Some(code) => {
@@ -63,7 +67,10 @@ fn judge_grpc(status: u16, reply: &Reply<'_>) -> Verdict {
 fn judge_http(status: u16, reply: &Reply<'_>) -> Verdict {
     let message = describe(status, reply);
     match status {
-        200..300 => partial_success::verdict(reply.body),
+        200..300 => match decompressed(reply.body, reply.value("content-encoding")) {
+            Some(message) => partial_success::verdict(&message),
+            None => partial_success::unreadable(),
+        },
         429 => Verdict::again(Outcome::RateLimited, reply.pause_nanos(), &message),
         502 | 503 => Verdict::again(Outcome::Unavailable, reply.pause_nanos(), &message),
         504 => Verdict::again(Outcome::Timeout, reply.pause_nanos(), &message),
@@ -83,18 +90,47 @@ fn describe(status: u16, reply: &Reply<'_>) -> String {
     format!("HTTP status {status} {body}").trim_end().to_owned()
 }
 
-/// The one message of a gRPC body. None at all is an empty one.
-fn unframed(body: &[u8]) -> Option<&[u8]> {
-    if body.is_empty() {
-        return Some(body);
-    }
-    let (compressed, rest) = body.split_first()?;
-    let (length, message) = rest.split_first_chunk()?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-    (*compressed == 0 && message.len() == length).then_some(message)
+/// A body without the coding that a header names, or nothing where that is none that is known.
+///
+/// Receivers answer what came compressed in kind, even if the answer is empty.
+fn decompressed<'a>(body: &'a [u8], coding: Option<&[u8]>) -> Option<Cow<'a, [u8]>> {
+    const MOST_BYTES: u64 = 64 << 10;
+    /// More than any coding takes for as little as that.
+    const MEMORY_BYTES: usize = 8 << 20;
+    let Some(coding) = Coding::from_header(coding.unwrap_or_default()).ok()? else {
+        return Some(Cow::Borrowed(body));
+    };
+    let limits = Limits {
+        output_bytes: MOST_BYTES,
+        ..Limits::default()
+    };
+    let mut message = Vec::new();
+    Decompressor::new(coding, limits, &Budget::new(MEMORY_BYTES))
+        .ok()?
+        .push(body, &mut |part| message.extend_from_slice(part))
+        .ok()?;
+    Some(Cow::Owned(message))
 }
 
 impl<'a> Reply<'a> {
+    /// The one message of a gRPC body. None at all is an empty one.
+    fn grpc_message(&self) -> Option<Cow<'a, [u8]>> {
+        if self.body.is_empty() {
+            return Some(Cow::Borrowed(self.body));
+        }
+        let (flags, rest) = self.body.split_first()?;
+        let (length, message) = rest.split_first_chunk()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        if message.len() != length {
+            return None;
+        }
+        match flags {
+            0 => Some(Cow::Borrowed(message)),
+            1 => decompressed(message, Some(self.value("grpc-encoding")?)),
+            _ => None,
+        }
+    }
+
     /// A header's first value, from the trailers if it stands there.
     fn value(&self, name: &str) -> Option<&'a [u8]> {
         let all = self.trailers.iter().chain(&self.headers);

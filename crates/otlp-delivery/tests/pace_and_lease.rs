@@ -179,6 +179,22 @@ fn a_holder_lets_go_when_a_better_one_comes() {
 }
 
 #[test]
+fn what_is_let_go_for_a_better_one_waits_for_it_a_term() {
+    let map = Map::default();
+    let access = &mut Access::plain(&map);
+    let mut busy = Candidate::new(1, 1);
+    let mut idle = Candidate::new(2, 0);
+    assert!(!busy.hold(0, access));
+    assert!(busy.hold(2 * SECOND, access));
+    assert!(!idle.hold(3 * SECOND, access));
+    assert!(!busy.hold(4 * SECOND, access));
+    // The better one looks seldom, and has died in the end.
+    assert!(!busy.hold(5 * SECOND, access));
+    assert!(!busy.hold(5 * SECOND + TERM - 1, access));
+    assert!(busy.hold(5 * SECOND + TERM, access));
+}
+
+#[test]
 fn a_lease_that_is_given_back_is_free_at_once() {
     let map = Map::default();
     let access = &mut Access::plain(&map);

@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::{
 };
 use std::io::Read as _;
 
-use flate2::read::GzDecoder;
+use flate2::read::{GzDecoder, GzEncoder};
 use otlp_delivery::{Compression, Outcome, Protocol, Reply, Signal, Target, judge, request};
 use proptest::prelude::*;
 use prost::Message;
@@ -250,6 +250,48 @@ fn an_answer_that_cannot_be_read_is_taken_all_the_same() {
             (Outcome::Unreadable, false, None, 0),
         );
         assert!(judge(Protocol::Grpc, &reply).is_taken());
+    }
+}
+
+#[test]
+fn an_answer_is_read_in_the_coding_that_it_names() {
+    for (message, outcome) in [
+        (Vec::new(), Outcome::Success),
+        (partial(0), Outcome::Success),
+        (partial(2), Outcome::PartialSuccess),
+        (vec![0xFF], Outcome::Unreadable),
+        // It says that it is larger than any answer.
+        (vec![0; 65 << 10], Outcome::Unreadable),
+    ] {
+        let mut packed = Vec::new();
+        let mut encoder = GzEncoder::new(message.as_slice(), flate2::Compression::fast());
+        encoder.read_to_end(&mut packed).unwrap();
+        let rejected = u64::from(outcome == Outcome::PartialSuccess) * 2;
+        let expected = (outcome, false, None, rejected);
+        let http = Reply {
+            headers: pairs(&[(":status", "200"), ("content-encoding", "gzip")]),
+            body: &packed,
+            ..Reply::default()
+        };
+        check(Protocol::HttpProtobuf, &http, expected);
+        let mut framed = frame(&packed);
+        framed.splice(..1, [1]);
+        let grpc = Reply {
+            headers: pairs(&[(":status", "200"), ("grpc-encoding", "gzip")]),
+            body: &framed,
+            trailers: pairs(&[("grpc-status", "0")]),
+        };
+        check(Protocol::Grpc, &grpc, expected);
+    }
+    for (coding, body) in [("gzip", b"none".as_slice()), ("compress", b"")] {
+        let reply = Reply {
+            headers: pairs(&[(":status", "200"), ("content-encoding", coding)]),
+            body,
+            ..Reply::default()
+        };
+        let expected = (Outcome::Unreadable, false, None, 0);
+        check(Protocol::HttpProtobuf, &reply, expected);
+        assert!(judge(Protocol::HttpProtobuf, &reply).is_taken());
     }
 }
 

@@ -198,6 +198,9 @@ impl Worker {
                 );
             }
             self.enforce(&config);
+        } else if self.in_force.is_none() {
+            // A service that only pushes has no other configuration to go by.
+            self.set_period(&config);
         }
         let bounds = self.gap_bounds_nanos.clone();
         Rc::new(Settings::new(config, bounds, &self.decompression))
@@ -228,6 +231,10 @@ impl Worker {
         if before.map(Config::models) != Some(config.models()) {
             self.names.choose_models(config.models());
         }
+        self.set_period(config);
+    }
+
+    fn set_period(&mut self, config: &Config) {
         self.period_nanos = u64::from(config.tick_millis()).saturating_mul(NANOS_PER_MILLI);
         self.publisher.set_period(self.period_nanos);
     }

@@ -38,7 +38,7 @@ const PURE: [(&str, &[&str]); 20] = [
     ),
     ("prometheus-text", &["metric-registry"]),
     ("otlp-encoding", &["inference-span", "metric-registry"]),
-    ("otlp-delivery", &["snapshot-slots"]),
+    ("otlp-delivery", &["body-decompression", "snapshot-slots"]),
     ("name-admission", &[]),
     ("plugin-config", &["llm-payloads", "response-telemetry"]),
     ("snapshot-slots", &["metric-registry"]),

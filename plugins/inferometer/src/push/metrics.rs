@@ -101,10 +101,10 @@ impl MetricsPusher {
             self.bounds = Bounds::default();
         }
         if self.export.is_none() || self.unsent.is_some() {
-            if !self.begin(target, now, worker) {
+            if !self.begin(targets, now, worker) {
                 return;
             }
-        } else if !self.still_holds(target, now, worker) {
+        } else if !self.still_holds(targets, now, worker) {
             self.forget();
             return;
         }
@@ -126,7 +126,7 @@ impl MetricsPusher {
     }
 
     /// Whether it is time for a call, and this machine's turn.
-    fn begin(&mut self, target: &MetricsTarget, now: u64, worker: &mut Worker) -> bool {
+    fn begin(&mut self, targets: Targets<'_>, now: u64, worker: &mut Worker) -> bool {
         let is_due = self.pace.is_due(now, random_number);
         if is_due {
             self.stands_back = false;
@@ -135,7 +135,7 @@ impl MetricsPusher {
         if self.stands_back {
             return false;
         }
-        if !self.holds(target, worker) {
+        if !self.holds(targets, worker) {
             // Whoever holds it now sends what this one has begun to.
             self.forget();
             return false;
@@ -152,18 +152,24 @@ impl MetricsPusher {
     }
 
     /// Whether the lease is held while an export is made, which may take longer than its term.
-    fn still_holds(&mut self, target: &MetricsTarget, now: u64, worker: &mut Worker) -> bool {
+    fn still_holds(&mut self, targets: Targets<'_>, now: u64, worker: &mut Worker) -> bool {
+        let (_, target) = targets;
         let term = target.destination.call_nanos(worker);
-        now.saturating_sub(self.renewed_nanos) < term / 2 || self.holds(target, worker)
+        now.saturating_sub(self.renewed_nanos) < term / 2 || self.holds(targets, worker)
     }
 
     /// Takes or renews the lease for as long as a call may take, and two ticks more.
-    fn holds(&mut self, target: &MetricsTarget, worker: &mut Worker) -> bool {
+    fn holds(&mut self, targets: Targets<'_>, worker: &mut Worker) -> bool {
         let now = worker.now_nanos();
+        let (all, target) = targets;
         let tick = u64::from(worker.tick_period_millis()).saturating_mul(NANOS_PER_MILLI);
         let wait = Wait {
-            // A worker that serves streams leaves it to one that does not.
-            rank: u8::from(worker.has_served()),
+            // A worker that serves streams leaves it to one that does not, and both to a service of the bootstrap.
+            rank: match (worker.has_served(), all.observes) {
+                (true, _) => 2,
+                (false, true) => 1,
+                (false, false) => 0,
+            },
             nanos_a_rank: tick.saturating_mul(2),
         };
         let until = now.saturating_add(target.destination.call_nanos(worker));
@@ -196,7 +202,7 @@ impl MetricsPusher {
         match export.step(all, target, bounds, since)? {
             Progress::More => {}
             Progress::Request(bytes) => {
-                if self.holds(target, worker) {
+                if self.holds(targets, worker) {
                     self.send(root, target, bytes, worker);
                 } else {
                     // Another one has begun an export of its own.

@@ -181,10 +181,13 @@ impl Pusher {
         }
     }
 
-    /// The root that sends a signal, and where to.
+    /// The root that sends a signal, and where to: the newest, and before all those that observe the newest that only
+    /// pushes. The proxy gives a service of the bootstrap and a listener one machine on the main thread.
     fn sender_of(&self, signal: Signal) -> Option<&(u32, Rc<PushTarget>)> {
-        let mut newest_first = self.targets.iter().rev();
-        newest_first.find(|(_, target)| target.destination(signal).is_some())
+        let newest_first = self.targets.iter().rev();
+        newest_first
+            .filter(|(_, target)| target.destination(signal).is_some())
+            .min_by_key(|(_, target)| target.observes)
     }
 
     /// Where a root sends a signal, if it is the one that does.

@@ -16,6 +16,8 @@ pub(crate) const SCOPE: &str = "inferometer";
 
 /// What is pushed where, and who its receivers are told that we are.
 pub(crate) struct PushTarget {
+    /// Whether the same configuration observes: one that does not is there to push.
+    pub(crate) observes: bool,
     pub(crate) metrics: Option<MetricsTarget>,
     traces: Option<Destination>,
     logs: Option<Destination>,
@@ -36,6 +38,7 @@ impl PushTarget {
     pub(crate) fn of(config: &Config) -> Option<Rc<PushTarget>> {
         let push = config.push()?;
         Some(Rc::new(PushTarget {
+            observes: config.observes(),
             metrics: push.metrics().map(|metrics| MetricsTarget {
                 destination: Destination::of(metrics.receiver()),
                 temporality: match metrics.temporality() {
