@@ -12,24 +12,33 @@ pub const MAX_LABELS: usize = 16;
 pub enum Kind {
     /// A sum that only grows.
     Counter,
-    /// A level that goes up and down.
+    /// A level that goes up and down; those of several workers add up.
     Gauge,
     /// Counts per bucket, with the sum of all values.
     Histogram,
+    /// A level that somebody else has told, with the moment of it; of several workers' the latest counts.
+    Reading,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Counter, Kind::Gauge, Kind::Histogram];
+    pub const ALL: [Kind; 4] = [Kind::Counter, Kind::Gauge, Kind::Histogram, Kind::Reading];
 
     /// The kind in one lower-case word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
+            // To those who read metrics both are the same.
+            Kind::Gauge | Kind::Reading => "gauge",
             Kind::Histogram => "histogram",
         }
+    }
+
+    /// Whether its values are levels, which end with who reports them, and not counts, which never do.
+    #[must_use]
+    pub const fn is_level(self) -> bool {
+        matches!(self, Kind::Gauge | Kind::Reading)
     }
 }
 

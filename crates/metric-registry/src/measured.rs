@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::buckets::rebin;
-use crate::snapshot::{Family, Series, SeriesValue};
+use crate::snapshot::{Family, Series, SeriesValue, later_reading};
 
 /// A series' value with the scale and the buckets that give it a meaning.
 ///
@@ -41,6 +41,22 @@ impl<'a> Measured<'a> {
                 *level = level.saturating_add(more);
             }
             (
+                SeriesValue::Reading {
+                    level,
+                    at_unix_nanos,
+                },
+                SeriesValue::Reading {
+                    level: other_level,
+                    at_unix_nanos: other_at,
+                },
+            ) => {
+                let [at, told] = later_reading(
+                    [*at_unix_nanos, level.cast_unsigned()],
+                    [other_at, other_level.cast_unsigned()],
+                );
+                (*at_unix_nanos, *level) = (at, told.cast_signed());
+            }
+            (
                 SeriesValue::Histogram { counts, sum },
                 SeriesValue::Histogram {
                     counts: more,
@@ -65,7 +81,10 @@ impl<'a> Measured<'a> {
             (SeriesValue::Counter(sum), SeriesValue::Counter(less)) => {
                 SeriesValue::Counter(sum.checked_sub(less)?)
             }
-            (SeriesValue::Gauge(level), SeriesValue::Gauge(_)) => SeriesValue::Gauge(*level),
+            (
+                level @ (SeriesValue::Gauge(_) | SeriesValue::Reading { .. }),
+                SeriesValue::Gauge(_) | SeriesValue::Reading { .. },
+            ) => level.clone(),
             (
                 SeriesValue::Histogram { counts, sum },
                 SeriesValue::Histogram {
@@ -96,14 +115,14 @@ impl<'a> Measured<'a> {
         let convert = |value: u64| rescaled(value, self.scale, scale);
         match &self.value {
             SeriesValue::Counter(sum) => SeriesValue::Counter(convert(*sum)),
-            SeriesValue::Gauge(level) => {
-                let size = i64::try_from(convert(level.unsigned_abs())).unwrap_or(i64::MAX);
-                SeriesValue::Gauge(if *level < 0 {
-                    0_i64.saturating_sub(size)
-                } else {
-                    size
-                })
-            }
+            SeriesValue::Gauge(level) => SeriesValue::Gauge(signed(*level, convert)),
+            SeriesValue::Reading {
+                level,
+                at_unix_nanos,
+            } => SeriesValue::Reading {
+                level: signed(*level, convert),
+                at_unix_nanos: *at_unix_nanos,
+            },
             SeriesValue::Histogram { counts, sum } => {
                 let own: Vec<u64> = self.bounds.iter().map(|bound| convert(*bound)).collect();
                 let mut moved = vec![0_u64; bounds.len().saturating_add(1)];
@@ -118,6 +137,15 @@ impl<'a> Measured<'a> {
                 }
             }
         }
+    }
+}
+
+fn signed(level: i64, convert: impl Fn(u64) -> u64) -> i64 {
+    let size = i64::try_from(convert(level.unsigned_abs())).unwrap_or(i64::MAX);
+    if level < 0 {
+        0_i64.saturating_sub(size)
+    } else {
+        size
     }
 }
 

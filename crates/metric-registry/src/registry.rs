@@ -5,7 +5,7 @@ use crate::family::{FamilyDef, FamilyId, Kind, Limits, MAX_LABELS, SeriesId};
 use crate::family_entry::FamilyEntry;
 use crate::label_value;
 use crate::series_table::{SeriesTable, Slot};
-use crate::snapshot::{FamilyData, SeriesValue, Snapshot, present_labels, value_of};
+use crate::snapshot::{FamilyData, SeriesValue, Snapshot, later_reading, present_labels, value_of};
 use crate::strings::{EMPTY, OVERFLOW_MARK, StringTable};
 
 /// Bytes of label text that any registry may hold, however few series it may have.
@@ -116,6 +116,18 @@ impl Registry {
         if let Some((Kind::Gauge, _, [word])) = self.at(series) {
             *word = word.cast_signed().saturating_add(by).cast_unsigned();
             self.changed = true;
+        }
+    }
+
+    /// Takes in what somebody has told, unless something later is known.
+    pub fn set_reading(&mut self, series: SeriesId, level: i64, at_unix_nanos: u64) {
+        if let Some((Kind::Reading, _, words)) = self.at(series)
+            && let Some(told) = words.first_chunk_mut()
+        {
+            let later = later_reading(*told, [at_unix_nanos, level.cast_unsigned()]);
+            let is_news = *told != later;
+            *told = later;
+            self.changed |= is_news;
         }
     }
 

@@ -39,7 +39,7 @@ impl Registry {
     /// The counters and histograms that [`Registry::reshape`] with this list would drop, for the caller to keep.
     #[must_use]
     pub fn dropped_by(&self, families: &[FamilyDef]) -> Snapshot {
-        self.copy_of(|entry| entry.def.kind != Kind::Gauge && place_in(families, entry).is_none())
+        self.copy_of(|entry| !entry.def.kind.is_level() && place_in(families, entry).is_none())
     }
 
     /// Brings one series of the old registry to the slot of the same number.

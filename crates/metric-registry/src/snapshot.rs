@@ -58,6 +58,13 @@ pub enum SeriesValue<'a> {
     Counter(u64),
     /// The level now.
     Gauge(i64),
+    /// The level that was told.
+    Reading {
+        /// The level.
+        level: i64,
+        /// When it was told, in nanoseconds since 1970; zero where nothing was told yet.
+        at_unix_nanos: u64,
+    },
     /// How many values fell into each bucket, and their sum.
     Histogram {
         /// Counts per bucket, not cumulative; one more than there are bounds, `+Inf` last.
@@ -87,9 +94,18 @@ impl Snapshot {
             .fold(0, usize::saturating_add)
     }
 
-    /// Drops all gauges, as is right for a worker that is gone: its levels ended with it, its counts did not.
-    pub fn drop_gauges(&mut self) {
-        self.families.retain(|family| family.kind != Kind::Gauge);
+    /// Drops all levels, as is right for a worker that is gone: they ended with it, its counts did not.
+    pub fn drop_levels(&mut self) {
+        self.families.retain(|family| !family.kind.is_level());
+    }
+
+    /// Makes gauges of the readings, without those told before `oldest_unix_nanos`: nobody knows how things stand now.
+    pub fn settle_readings(&mut self, oldest_unix_nanos: u64) {
+        for family in &mut self.families {
+            if family.kind == Kind::Reading {
+                family.settle(oldest_unix_nanos);
+            }
+        }
     }
 }
 
@@ -110,6 +126,24 @@ impl FamilyData {
 
     pub(crate) fn series_count(&self) -> usize {
         self.values.len().checked_div(self.words()).unwrap_or(0)
+    }
+
+    fn settle(&mut self, oldest_unix_nanos: u64) {
+        let mut kept = FamilyData {
+            kind: Kind::Gauge,
+            label_values: Vec::with_capacity(self.label_values.len()),
+            values: Vec::with_capacity(self.series_count()),
+            ..self.clone()
+        };
+        for (labels, words) in self.rows() {
+            if let [at, level] = words
+                && *at >= oldest_unix_nanos.max(1)
+            {
+                kept.label_values.extend_from_slice(labels);
+                kept.values.push(*level);
+            }
+        }
+        *self = kept;
     }
 
     /// Label value ids and value of each series.
@@ -215,7 +249,7 @@ impl SeriesValue<'_> {
     pub fn count(&self) -> u64 {
         match self {
             SeriesValue::Counter(sum) => *sum,
-            SeriesValue::Gauge(_) => 0,
+            SeriesValue::Gauge(_) | SeriesValue::Reading { .. } => 0,
             SeriesValue::Histogram { counts, .. } => {
                 counts.iter().copied().fold(0, u64::saturating_add)
             }
@@ -227,7 +261,7 @@ impl SeriesValue<'_> {
     pub fn is_zero(&self) -> bool {
         match self {
             SeriesValue::Counter(sum) => *sum == 0,
-            SeriesValue::Gauge(level) => *level == 0,
+            SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } => *level == 0,
             SeriesValue::Histogram { counts, sum } => {
                 *sum == 0 && counts.iter().all(|count| *count == 0)
             }
@@ -235,10 +269,18 @@ impl SeriesValue<'_> {
     }
 }
 
-/// Words that the value of one series takes: a histogram has a count for each bucket, and the sum.
+/// The later of two readings, by whatever order they come; of two of one moment the higher.
+pub(crate) fn later_reading(one: [u64; 2], other: [u64; 2]) -> [u64; 2] {
+    let rank = |[at, level]: [u64; 2]| (at, level.cast_signed());
+    if rank(other) > rank(one) { other } else { one }
+}
+
+/// Words that the value of one series takes: a histogram has a count for each bucket, and the sum; a reading its
+/// moment, and the level.
 pub(crate) fn words_of(kind: Kind, bounds: &[u64]) -> usize {
     match kind {
         Kind::Counter | Kind::Gauge => 1,
+        Kind::Reading => 2,
         Kind::Histogram => bounds.len().saturating_add(2),
     }
 }
@@ -248,6 +290,10 @@ pub(crate) fn value_of(kind: Kind, words: &[u64]) -> SeriesValue<'_> {
     match kind {
         Kind::Counter => SeriesValue::Counter(*last),
         Kind::Gauge => SeriesValue::Gauge(last.cast_signed()),
+        Kind::Reading => SeriesValue::Reading {
+            level: last.cast_signed(),
+            at_unix_nanos: counts.first().copied().unwrap_or(0),
+        },
         Kind::Histogram => SeriesValue::Histogram {
             counts: Cow::Borrowed(counts),
             sum: *last,

@@ -12,7 +12,7 @@ use crate::strings::{OVERFLOW_MARK, StringTable};
 const MAGIC: [u8; 3] = *b"IFM";
 
 /// The one version that this build writes and reads; any change of the layout below needs the next number.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Why bytes are not a snapshot that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::buckets::rebin;
 use crate::family::{Kind, MAX_LABELS};
-use crate::snapshot::{FamilyData, Snapshot};
+use crate::snapshot::{FamilyData, Snapshot, later_reading};
 use crate::strings::{EMPTY, OVERFLOW_MARK, StringTable};
 
-/// What becomes of the other side's gauges in a merge.
+/// What becomes of the other side's gauges and readings in a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauges {
-    /// They are added, as is right for levels of workers that are alive.
+    /// Gauges are added, and later readings kept, as is right for levels of workers that are alive.
     Add,
     /// They are left out, as is right for a worker that may be gone.
     Ignore,
@@ -38,7 +38,7 @@ impl Snapshot {
         self.strings.build_index();
         let mut ids = Ids::new(&other.strings);
         for theirs in &other.families {
-            if theirs.kind == Kind::Gauge && gauges == Gauges::Ignore {
+            if theirs.kind.is_level() && gauges == Gauges::Ignore {
                 continue;
             }
             let head = FamilyData {
@@ -185,6 +185,11 @@ fn add_words(mine: &mut FamilyData, row: usize, their_bounds: &[u64], words: &[u
             let sum = into.cast_signed().saturating_add(more.cast_signed());
             *into = sum.cast_unsigned();
         }),
+        Kind::Reading => {
+            if let (Some(told), Some(other)) = (into.first_chunk_mut(), words.first_chunk()) {
+                *told = later_reading(*told, *other);
+            }
+        }
         Kind::Counter => add_each(into, words),
         Kind::Histogram if bounds == their_bounds => add_each(into, words),
         Kind::Histogram => {

@@ -44,6 +44,13 @@ fn owned(value: SeriesValue<'_>) -> SeriesValue<'static> {
     match value {
         SeriesValue::Counter(sum) => SeriesValue::Counter(sum),
         SeriesValue::Gauge(level) => SeriesValue::Gauge(level),
+        SeriesValue::Reading {
+            level,
+            at_unix_nanos,
+        } => SeriesValue::Reading {
+            level,
+            at_unix_nanos,
+        },
         SeriesValue::Histogram { counts, sum } => SeriesValue::Histogram {
             counts: Cow::Owned(counts.into_owned()),
             sum,

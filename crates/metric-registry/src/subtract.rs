@@ -1,7 +1,7 @@
 //! A registry less what it has published: what is left when a new generation of a slot begins.
 
 use crate::buckets::rebin;
-use crate::family::{FamilyId, Kind, MAX_LABELS, SeriesId};
+use crate::family::{FamilyId, MAX_LABELS, SeriesId};
 use crate::registry::Registry;
 use crate::snapshot::{Family, Series, SeriesValue, Snapshot};
 use crate::strings::{EMPTY, OVERFLOW_MARK};
@@ -16,14 +16,14 @@ pub struct Subtraction {
 }
 
 impl Registry {
-    /// Takes the counters and histograms of a snapshot off; gauges stay.
+    /// Takes the counters and histograms of a snapshot off; levels stay.
     ///
     /// Merging the snapshot with a later one of the remainder gives what the whole would have been. Where the bounds
     /// changed since (see [`Registry::reshape`]), the snapshot's counts are moved to the new bounds first.
     pub fn subtract(&mut self, published: &Snapshot) -> Subtraction {
         let mut report = Subtraction::default();
         for family in published.families() {
-            if family.kind() == Kind::Gauge {
+            if family.kind().is_level() {
                 continue;
             }
             let place = self.place_of(family);
@@ -85,7 +85,7 @@ impl Registry {
         };
         match value {
             SeriesValue::Counter(amount) => less(words.first_mut(), *amount),
-            SeriesValue::Gauge(_) => {}
+            SeriesValue::Gauge(_) | SeriesValue::Reading { .. } => {}
             SeriesValue::Histogram { counts, sum } => {
                 rebin(their_bounds, counts, bounds, |bucket, count| {
                     less(words.get_mut(bucket), count);

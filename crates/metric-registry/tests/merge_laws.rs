@@ -65,7 +65,7 @@ proptest! {
         let mut ignoring = one.clone();
         ignoring.merge(&two, Gauges::Ignore);
         let mut without = two.clone();
-        without.drop_gauges();
+        without.drop_levels();
         prop_assert_eq!(ignoring, merged([&one, &without]));
     }
 
@@ -108,6 +108,40 @@ fn counters_saturate() {
     let expected = Some(SeriesValue::Counter(u64::MAX));
     assert_eq!(merged([&one, &two]).value("starts", &[]), expected);
     assert_eq!(merged([&two, &one]).value("starts", &[]), expected);
+}
+
+#[test]
+fn the_latest_reading_stays_until_it_is_too_old() {
+    let told = |at: u64, level: i64| {
+        let mut worker = registry();
+        let series = worker.series(FamilyId(4), &["a"]);
+        worker.set_reading(series, level, at);
+        // What comes late was overtaken.
+        worker.set_reading(series, 77, at - 1);
+        worker.snapshot()
+    };
+    let (early, late) = (told(10, 5), told(20, 3));
+    let latest = SeriesValue::Reading {
+        level: 3,
+        at_unix_nanos: 20,
+    };
+    for mut all in [merged([&early, &late]), merged([&late, &early])] {
+        assert_eq!(all.value("waiting", &[]), Some(latest.clone()));
+        let mut old = all.clone();
+        all.settle_readings(20);
+        assert_eq!(all.value("waiting", &[]), Some(SeriesValue::Gauge(3)));
+        old.settle_readings(21);
+        assert_eq!(old.value("waiting", &[]), None);
+    }
+}
+
+#[test]
+fn a_reading_that_nobody_has_told_is_none() {
+    let mut worker = registry();
+    worker.series(FamilyId(4), &["a"]);
+    let mut all = worker.snapshot();
+    all.settle_readings(0);
+    assert_eq!(all.value("waiting", &[]), None);
 }
 
 #[test]

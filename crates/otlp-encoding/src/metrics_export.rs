@@ -271,7 +271,7 @@ fn metric(input: &MetricsInput, entries: Vec<Family<'_>>) -> Option<Metric> {
             aggregation_temporality,
             is_monotonic: true,
         }),
-        (Kind::Gauge, _) => MetricData::Gauge(Gauge {
+        (Kind::Gauge | Kind::Reading, _) => MetricData::Gauge(Gauge {
             data_points: spans.map(|(row, span)| number(row, *span)).collect(),
         }),
         (Kind::Histogram, HistogramAggregation::Base2Exponential) => {
@@ -317,7 +317,7 @@ fn spanned<'a>(
     };
     match (metric.kind(), input.temporality, &input.delivered) {
         // A level covers no time.
-        (Kind::Gauge, ..) => rows.into_iter().map(|row| (row, since(0))).collect(),
+        (Kind::Gauge | Kind::Reading, ..) => rows.into_iter().map(|row| (row, since(0))).collect(),
         (_, Temporality::Delta, Some(delivered)) => {
             let families = delivered.snapshot.families();
             let before = self::rows(families.filter(|family| key(*family) == key(metric)));

@@ -25,8 +25,12 @@ pub(crate) fn number(row: &Row<'_>, span: Span) -> NumberDataPoint {
             NumberValue::Int(i64::try_from(sum).unwrap_or(i64::MAX))
         }
         SeriesValue::Counter(sum) => NumberValue::Double(unscaled(sum, scale)),
-        SeriesValue::Gauge(level) if scale == 1 => NumberValue::Int(level),
-        SeriesValue::Gauge(level) => NumberValue::Double(level as f64 / scale as f64),
+        SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } if scale == 1 => {
+            NumberValue::Int(level)
+        }
+        SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } => {
+            NumberValue::Double(level as f64 / scale as f64)
+        }
         SeriesValue::Histogram { .. } => NumberValue::Int(0),
     };
     NumberDataPoint {
@@ -91,7 +95,7 @@ fn exemplars(exemplar: Option<&Exemplar>, scale: u64) -> Vec<messages::Exemplar>
 fn buckets<'a>(row: &'a Row<'_>) -> (&'a [u64], u64) {
     match &row.measured.value {
         SeriesValue::Histogram { counts, sum } => (counts, *sum),
-        SeriesValue::Counter(_) | SeriesValue::Gauge(_) => (&[], 0),
+        SeriesValue::Counter(_) | SeriesValue::Gauge(_) | SeriesValue::Reading { .. } => (&[], 0),
     }
 }
 

@@ -245,7 +245,9 @@ fn expected(snapshot: &Snapshot) -> BTreeMap<Series, (f64, f64)> {
             labels.sort();
             let value = match series.value() {
                 SeriesValue::Counter(sum) => (sum as f64 / scale, 0.0),
-                SeriesValue::Gauge(level) => (level as f64 / scale, 0.0),
+                SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } => {
+                    (level as f64 / scale, 0.0)
+                }
                 value @ SeriesValue::Histogram { sum, .. } => {
                     (value.count() as f64, sum as f64 / scale)
                 }

@@ -74,7 +74,7 @@ pub(crate) fn groups(snapshot: &Snapshot) -> (Vec<Group<'_>>, usize) {
 fn names_taken_by(name: &str, kind: Kind) -> Vec<String> {
     let suffixes: &[&str] = match kind {
         Kind::Counter => &["", "_total", "_created"],
-        Kind::Gauge => &[""],
+        Kind::Gauge | Kind::Reading => &[""],
         Kind::Histogram => &["", "_bucket", "_sum", "_count", "_created"],
     };
     suffixes
@@ -101,7 +101,7 @@ pub(crate) fn write_group(
                 write_scaled(out, *sum, *scale)?;
                 out.write_char('\n')?;
             }
-            SeriesValue::Gauge(level) => {
+            SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } => {
                 write_sample_name(out, &group.name, "", labels)?;
                 write_signed(out, *level, *scale)?;
                 out.write_char('\n')?;

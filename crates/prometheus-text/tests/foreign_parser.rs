@@ -184,7 +184,9 @@ fn expected_lines(snapshot: &Snapshot, format: Format) -> BTreeSet<String> {
             };
             match series.value() {
                 SeriesValue::Counter(sum) => add("", None, unscaled(sum)),
-                SeriesValue::Gauge(level) => add("", None, level as f64 / family.scale() as f64),
+                SeriesValue::Gauge(level) | SeriesValue::Reading { level, .. } => {
+                    add("", None, level as f64 / family.scale() as f64)
+                }
                 SeriesValue::Histogram { counts, sum } => {
                     let bounds = family.bounds().iter().map(|bound| unscaled(*bound));
                     let mut cumulative = 0;

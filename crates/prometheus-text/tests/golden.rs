@@ -134,7 +134,7 @@ fn overflow_series_carry_their_mark_alone() {
         ..Limits::default()
     };
     let mut snapshot = served(&["llama-3", "mistral"], limits).snapshot();
-    snapshot.drop_gauges();
+    snapshot.drop_levels();
     let text = encode(&snapshot, Format::Prometheus, &|_| None);
     let counters: Vec<&str> = text
         .lines()

@@ -71,7 +71,7 @@ impl Base {
             return false;
         };
         // The side merged into keeps its buckets, and the slot's are the newer ones.
-        snapshot.drop_gauges();
+        snapshot.drop_levels();
         snapshot.merge_within(&self.snapshot, Gauges::Ignore, SERIES_LIMIT);
         self.snapshot = snapshot;
         match self.folded.iter_mut().find(|folded| folded.slot == slot) {

@@ -52,7 +52,7 @@ impl Mirror {
         match step.kind {
             Kind::Counter => hostcalls::increment_metric(id, amount),
             Kind::Histogram => hostcalls::record_metric(id, amount),
-            Kind::Gauge => Ok(()),
+            Kind::Gauge | Kind::Reading => Ok(()),
         }
     }
 
@@ -104,7 +104,7 @@ fn define(
     }
     let kind = match family.kind {
         Kind::Counter => MetricKind::Counter,
-        Kind::Gauge => MetricKind::Gauge,
+        Kind::Gauge | Kind::Reading => MetricKind::Gauge,
         Kind::Histogram => MetricKind::Histogram,
     };
     match catalog.envoy_stat_name(family.name, registry.labels(series)) {

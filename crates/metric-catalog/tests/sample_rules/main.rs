@@ -168,7 +168,9 @@ fn series_of(settings: &CatalogSettings, record: &RequestRecord, name: &str) -> 
                 .collect();
             let value = match series.value() {
                 SeriesValue::Counter(value) => value.to_string(),
-                SeriesValue::Gauge(value) => value.to_string(),
+                SeriesValue::Gauge(value) | SeriesValue::Reading { level: value, .. } => {
+                    value.to_string()
+                }
                 SeriesValue::Histogram { counts, sum } => {
                     format!(
                         "{} of {}",

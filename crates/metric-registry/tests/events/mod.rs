@@ -17,7 +17,7 @@ pub(crate) struct Event {
     pub(crate) level: i64,
 }
 
-/// A counter, a gauge, a histogram and a counter without labels.
+/// A counter, a gauge, a histogram, a counter without labels and a reading.
 pub(crate) fn families() -> Vec<FamilyDef> {
     let family = |name, kind, labels: &[&'static str], bounds: &[u64]| FamilyDef {
         name,
@@ -37,6 +37,7 @@ pub(crate) fn families() -> Vec<FamilyDef> {
             &[1, 5, 25, 125],
         ),
         family("starts", Kind::Counter, &[], &[]),
+        family("waiting", Kind::Reading, &["server"], &[]),
     ]
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn saturating_events(most: usize) -> impl Strategy<Value = Vec<Event>
 
 fn events_of(most: usize, amount: impl Strategy<Value = u64>) -> impl Strategy<Value = Vec<Event>> {
     let label = prop::sample::select(vec!["", "a", "b", "ü", "\n", "long-one"]);
-    let event = (0..4_u16, label.clone(), label, amount, -9..9_i64).prop_map(
+    let event = (0..5_u16, label.clone(), label, amount, -9..9_i64).prop_map(
         |(family, first, second, amount, level)| Event {
             family,
             labels: [first, second],
@@ -76,6 +77,7 @@ pub(crate) fn feed<'a>(registry: &mut Registry, events: impl IntoIterator<Item =
             Kind::Counter => registry.add(series, event.amount),
             Kind::Gauge => registry.shift_gauge(series, event.level),
             Kind::Histogram => registry.observe(series, event.amount),
+            Kind::Reading => registry.set_reading(series, event.level, event.amount),
         }
     }
 }
